@@ -25,17 +25,6 @@ pub(crate) fn object(what: &str, input: Option<&str>, fields: impl Serialize) ->
     json!(Object { schema: name(what), input, fields })
 }
 
-/// The JSON object of a plan. It names no input, because it belongs to its model wherever that lies.
-pub(crate) fn plan(fields: impl Serialize) -> Value {
-    #[derive(Serialize)]
-    struct Object<T> {
-        schema: String,
-        #[serde(flatten)]
-        fields: T,
-    }
-    json!(Object { schema: name("plan"), fields })
-}
-
 fn name(what: &str) -> String {
     format!("serenity.{what}/{VERSION}")
 }

@@ -11,11 +11,9 @@ mod json;
 mod outputs;
 mod picture;
 mod pipe;
-mod printable;
 mod progress;
 mod screen;
 mod signals;
-mod size;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -23,6 +21,7 @@ use clap::error::ErrorKind;
 use failure::Failure;
 use pipe::WhileRead;
 use screen::Screen;
+use serenity_report::{printable, size};
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 

@@ -19,10 +19,9 @@ pub use way::{Change, Way};
 use made::Case;
 use serenity::pipeline::macs_of;
 use serenity::{Error, Input, Options};
-use serenity_search::Progress;
+use serenity_search::{Instant, Progress};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// What is asked.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@
 mod channels;
 mod error;
 mod format;
+mod given_shape;
 mod graph;
 mod onnx;
 mod plan_note;
@@ -24,6 +25,7 @@ mod tflite;
 pub use channels::{BeforeAfter, NarrowedChannels, NarrowedTensor};
 pub use error::{FileError, Problem};
 pub use format::{Format, ReadOptions};
+pub use given_shape::GivenShape;
 pub use graph::GraphFile;
 pub use plan_note::PlanNote;
 pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};

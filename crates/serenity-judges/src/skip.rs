@@ -30,6 +30,8 @@ pub enum Need {
     Git,
     /// Chromium.
     Browser,
+    /// The page that `scripts/web` builds.
+    Web,
     /// Pages of the manual (`man`).
     Manual,
     /// A terminal whose closing is not ignored: `nohup` ignores it.
@@ -52,6 +54,7 @@ impl Need {
             Self::Cmake => "cmake",
             Self::Git => "git",
             Self::Browser => "browser",
+            Self::Web => "web",
             Self::Manual => "manual",
             Self::Hangups => "hangups",
             Self::Slow => "slow",

@@ -13,9 +13,9 @@ use crate::variant::{Channels, Variant, rewrites, targets};
 use crate::{Error, Input, Loops, Optimized, Options, Plan, RewriteChoice, Rewrites};
 use serenity_formats::NarrowedChannels;
 use serenity_runtimes::MemoryModel;
+use serenity_search::Instant;
 use std::cell::OnceCell;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// A variant that was tried: a plan for the kernels of the target, or why it has none.
 type Tried = Result<Rc<Optimized>, NoPlan>;

@@ -33,6 +33,8 @@ mod memories;
 mod names;
 mod number;
 pub mod page;
+pub mod printable;
+pub mod size;
 mod svg;
 mod table;
 #[cfg(test)]

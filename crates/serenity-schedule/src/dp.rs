@@ -26,8 +26,7 @@
 use crate::options::StepLimit;
 use crate::set_table::{Move, SetTable};
 use crate::{BudgetResult, Problem, bits};
-use serenity_search::{StopReason, Watch};
-use std::time::Instant;
+use serenity_search::{Instant, StopReason, Watch};
 
 pub(crate) use crate::rng::hash_keys;
 

@@ -20,9 +20,9 @@ use crate::divide::Solved;
 use crate::dp::{self, Outcome};
 use crate::options::{Options, SoftBudget, StepLimit};
 use crate::{Problem, StopReason, bounds, kahn, walk};
-use serenity_search::Watch;
+use serenity_search::{Instant, Watch};
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One run of the dynamic programming under a soft budget.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

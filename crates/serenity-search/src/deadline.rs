@@ -1,6 +1,7 @@
 //! When a search must end.
 
-use std::time::{Duration, Instant};
+use crate::Instant;
+use std::time::Duration;
 
 /// The end of a time limit: it has passed when so much time has gone by, *and* the process has used so much of a
 /// processor, where the platform tells. So a machine that is busy with other things cuts a search short where an idle one does. Threads that run

@@ -25,6 +25,7 @@
 //! assert!(!Proof::Gap { stopped: StopReason::Work }.is_by_the_clock());
 //! ```
 
+mod clock;
 mod deadline;
 mod limits;
 mod matching;
@@ -33,6 +34,7 @@ mod proof;
 mod random;
 mod watch;
 
+pub use clock::Instant;
 pub use deadline::Deadline;
 pub use limits::{CancelFlag, Limits};
 pub use matching::most_pairs;

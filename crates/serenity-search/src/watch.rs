@@ -1,8 +1,8 @@
 //! Counts the work of one search.
 
-use crate::{Limits, StopReason};
+use crate::{Instant, Limits, StopReason};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The state of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@
 use crate::Error;
 use crate::account::StatedFootprint;
 use crate::load::read_text;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serenity_check::Witness;
 use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::OpId;
@@ -66,7 +67,22 @@ pub struct PlanFile {
     pub(crate) malformed: Vec<(String, String)>,
 }
 
+/// The JSON schema that the text of a plan names; the number is raised if a field changes its meaning or goes away.
+const SCHEMA: &str = "serenity.plan/1";
+
 impl PlanFile {
+    /// The text of a plan file with these fields: those of a [`StatedPlan`](serenity_pipeline::StatedPlan), and perhaps
+    /// more. It names no input, because it belongs to its model wherever that lies.
+    pub fn text(fields: impl Serialize) -> String {
+        #[derive(Serialize)]
+        struct Object<T> {
+            schema: &'static str,
+            #[serde(flatten)]
+            fields: T,
+        }
+        format!("{}\n", json!(Object { schema: SCHEMA, fields }))
+    }
+
     /// The orders of the main graph and of its sub-graphs.
     pub fn orders(&self) -> Vec<&[OpId]> {
         std::iter::once(&self.order).chain(&self.bodies).map(Vec::as_slice).collect()

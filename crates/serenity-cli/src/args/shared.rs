@@ -1,11 +1,12 @@
 //! Arguments that several commands share.
 
-use super::values::{Shape, TimeLimit, kernels, named, shape, soft_budget, step_limit, threads};
+use super::values::{TimeLimit, kernels, named, soft_budget, step_limit, threads};
 use crate::Failure;
 use crate::failure::refuse;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serenity::formats::GivenShape;
 use serenity::pipeline::Target;
 use serenity::pipeline::target::{KernelsName, OrtSession};
 use serenity::runtimes::{MemoryModel, OrtOrder};
@@ -72,8 +73,8 @@ pub(crate) struct ReadArgs {
     /// input=1,3,224,224; may be given several times.
     ///
     /// Where not even the type of its elements can be inferred, it may follow: output=1,64,56,56:float32.
-    #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = shape)]
-    pub(crate) shapes: Vec<Shape>,
+    #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = str::parse::<GivenShape>)]
+    pub(crate) shapes: Vec<GivenShape>,
 }
 
 impl ReadArgs {
@@ -101,10 +102,7 @@ impl ReadArgs {
         let mut options = ReadOptions::default();
         options.fold_constants = self.fold_constants;
         options.model = runtime;
-        options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
-        let types = self.shapes.iter().filter_map(|shape| Some((shape.name.clone(), shape.dtype.clone()?)));
-        options.types = types.collect();
-        Ok(serenity::load_with(source, &options)?)
+        Ok(serenity::load_with(source, &options.with_shapes(&self.shapes))?)
     }
 }
 

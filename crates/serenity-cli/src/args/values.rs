@@ -4,7 +4,6 @@ use crate::size::Size;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use serenity::diff::Growth;
-use serenity::ir::ElementType;
 use serenity::memories::two_memories::Memory;
 use serenity::pipeline::target::KernelsName;
 use serenity::schedule::{SoftBudget, StepLimit};
@@ -83,20 +82,6 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
         _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
     })
-}
-
-pub(super) fn shape(text: &str) -> Result<Shape, String> {
-    // A name may hold anything, a shape only digits and commas, and perhaps a type.
-    let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-    let (dims, dtype) = parts.map_or(("", None), |(_, shape)| match shape.split_once(':') {
-        Some((dims, dtype)) => (dims, Some(ElementType::parse(dtype.trim()))),
-        None => (shape, None),
-    });
-    let dims: Option<Vec<u64>> = dims.split(',').map(|dim| dim.trim().parse().ok()).collect();
-    match (parts, dims) {
-        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims, dtype }),
-        _ => Err("expected a name and its dimensions, as in input=1,3,224,224".to_owned()),
-    }
 }
 
 /// Two memories, the preferred one first.
@@ -214,22 +199,6 @@ pub(super) fn soft_budget(text: &str) -> Result<SoftBudget, String> {
             Ok(Size(bytes)) => Ok(SoftBudget::Fixed(bytes)),
             Err(expected) => Err(format!("{expected}, or one of the rules `adaptive` and `printed`")),
         },
-    }
-}
-
-/// A tensor and its shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) name: String,
-    pub(crate) dims: Vec<u64>,
-    pub(crate) dtype: Option<ElementType>,
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
-        write!(f, "{}={}", self.name, dims.join(","))?;
-        self.dtype.as_ref().map_or(Ok(()), |dtype| write!(f, ":{dtype}"))
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) mod zoo;
 use crate::Failure;
 use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::outputs::file_name;
+pub(crate) use crate::printable::for_shell;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::GivenSize;
@@ -80,16 +81,6 @@ fn verdict(plan: &Plan) -> String {
             format!("not proved: {stopped}; at most {:.1} % above the least possible", plan.gap() * 100.0)
         }
     }
-}
-
-/// A word as it must be typed in a shell.
-pub(crate) fn for_shell(word: &str) -> String {
-    let word = printable(word);
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.into_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The input and the memory model as the user would type them again.

@@ -11,7 +11,7 @@ use crate::{Failure, Outcome, json};
 use serenity::pipeline::StatedPlan;
 use serenity::schedule::{CancelFlag, SoftBudget};
 use serenity::write::write_atomically;
-use serenity::{Options, Plan};
+use serenity::{Options, Plan, PlanFile};
 use std::io::Write;
 
 pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
     several.each(&cancel, out, |at, input, out| {
         let (title, plan) = plan(args, input, &cancel)?;
         if let Some(targets) = &targets {
-            write_atomically(&targets[at], format!("{}\n", json::plan(StatedPlan::of(&plan))).as_bytes())?;
+            write_atomically(&targets[at], PlanFile::text(StatedPlan::of(&plan)).as_bytes())?;
         }
         print(args, input, &title, &plan, out)?;
         let proof = if plan.is_optimal() { "proved" } else { "not proved" };

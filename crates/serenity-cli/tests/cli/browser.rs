@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
@@ -33,6 +33,11 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts one with an empty page.
     pub(crate) fn open() -> Option<Self> {
+        Self::open_with(&[])
+    }
+
+    /// Starts one with these flags.
+    pub(crate) fn open_with(flags: &[&str]) -> Option<Self> {
         let Some(program) = program() else {
             skip(
                 Need::Browser,
@@ -58,6 +63,7 @@ impl Browser {
                 "--disable-component-update",
                 "--disable-background-networking",
             ])
+            .args(flags)
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
             .stdin(Stdio::piped())
@@ -113,8 +119,14 @@ impl Browser {
     /// Opens a file and waits until all of it is there.
     #[track_caller]
     pub(crate) fn show(&mut self, file: &Path) {
+        self.visit(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until all of it is there.
+    #[track_caller]
+    pub(crate) fn visit(&mut self, address: &str) {
         self.events.clear();
-        self.call("Page.navigate", &json!({"url": format!("file://{}", file.display())}));
+        self.call("Page.navigate", &json!({"url": address}));
         while !self.has_seen("Page.loadEventFired") {
             let event = self.answers.recv_timeout(PATIENCE).unwrap();
             self.events.push(event);
@@ -149,6 +161,27 @@ impl Browser {
         );
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression of JavaScript is true.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, expression: &str) {
+        let begun = Instant::now();
+        while self.value(expression) != true {
+            assert!(begun.elapsed() < PATIENCE, "waited in vain for {expression}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Drops a file into the middle of an element.
+    #[track_caller]
+    pub(crate) fn drop_file(&mut self, element: &str, file: &Path) {
+        let (x, y) = self.point_at(element);
+        let data = json!({"items": [], "files": [file], "dragOperationsMask": 1});
+        // The first move only tells the page that something has come over the element.
+        for kind in ["dragEnter", "dragOver", "dragOver", "drop"] {
+            self.call("Input.dispatchDragEvent", &json!({"type": kind, "x": x, "y": y, "data": data}));
+        }
     }
 
     pub(crate) fn text(&mut self, expression: &str) -> String {
@@ -195,8 +228,11 @@ impl Browser {
 
     /// Presses a key on whatever has the focus.
     pub(crate) fn press(&mut self, key: &str) {
+        // Only with its code and its text does Enter press a button or send a form.
+        let (code, text) = if key == "Enter" { (13, "\r") } else { (0, "") };
         for kind in ["keyDown", "keyUp"] {
-            self.call("Input.dispatchKeyEvent", &json!({"type": kind, "key": key}));
+            let event = json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
+            self.call("Input.dispatchKeyEvent", &event);
         }
     }
 }

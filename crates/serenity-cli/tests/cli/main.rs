@@ -30,6 +30,7 @@ mod place;
 mod report;
 mod rewrite;
 mod schema;
+mod server;
 mod several;
 #[cfg(unix)]
 mod signals;
@@ -40,3 +41,4 @@ mod tiny_onnx;
 mod traffic;
 mod unknown;
 mod verify;
+mod web;

@@ -9,7 +9,7 @@ const FOLDERS: [&str; 7] = ["benchmarks/", "crates/", "docs/", "examples/", "fuz
 /// What ends like this is a file of ours, wherever it lies; models, graphs and plans are the reader's.
 const ENDINGS: [&str; 5] = [".rs", ".py", ".sh", ".toml", ".md"];
 /// Folders of which nothing is in the repository.
-const BUILT: [&str; 5] = ["target", ".git", ".venv", ".venv-python", "node_modules"];
+const BUILT: [&str; 6] = ["target", "built", ".git", ".venv", ".venv-python", "node_modules"];
 
 /// Every file and folder of the repository, as a path from its root.
 pub(crate) fn repository() -> BTreeSet<String> {

@@ -11,8 +11,7 @@ use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
 use serenity_runtimes::{Kernels, MemoryModelExt, Offsets, TflmFacts, main_graph};
 use serenity_schedule::{self as scheduling, OpIndex};
-use serenity_search::Proof;
-use std::time::Instant;
+use serenity_search::{Instant, Proof};
 
 /// The order and the offsets with which a model of several graphs (the main one first) needs the least. Each graph is
 /// ordered, and an op that runs others (its attribute `bodies`) is counted with their memory. For a runtime with a

@@ -21,6 +21,7 @@ pub(super) enum Target {
 pub(super) enum Stream {
     /// Of this process. Its own messages go there too, so there must be only one writer.
     StandardOutput,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "elsewhere streams have no names"))]
     StandardError,
     /// A pipe, a device, or a file that another process has opened for us.
     Other(PathBuf),

@@ -38,7 +38,7 @@ use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan, Target};
 use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;
 use serenity::write::NewFile;
-use serenity::{Format, Input, Optimized, Options, Plan};
+use serenity::{Format, Input, Optimized, Options, Plan, PlanFile};
 use serenity_fit::{Change, Fit, Question};
 use serenity_page::PageOptions;
 use std::io::Write;
@@ -326,7 +326,7 @@ fn write_files(
     output: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     let stated = WrittenPlan { plan: StatedPlan::of(plan), memories: device.stated(input) };
-    let plan_text = format!("{}\n", json::plan(stated));
+    let plan_text = PlanFile::text(stated);
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {

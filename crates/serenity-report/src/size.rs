@@ -1,17 +1,18 @@
 //! Sizes as people write them.
 
-use crate::progress::thousands;
+use crate::grouped;
 use std::fmt;
 use std::str::FromStr;
 
 /// A number of bytes, written `250000`, `250KB` (1000) or `250KiB` (1024).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) u64);
+pub struct Size(pub u64);
 
 /// A number of bytes that the user typed. It is shown in the unit that was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GivenSize {
-    pub(crate) bytes: u64,
+pub struct GivenSize {
+    /// How many.
+    pub bytes: u64,
     unit: (&'static str, u64),
 }
 
@@ -34,7 +35,7 @@ const UNITS: &[(&str, u64)] = &[
 
 impl GivenSize {
     /// The size in one word, as an argument of a command.
-    pub(crate) fn as_argument(self) -> String {
+    pub fn as_argument(self) -> String {
         match self.unit {
             (_, 1) => self.bytes.to_string(),
             _ => self.to_string().replace(' ', ""),
@@ -42,7 +43,7 @@ impl GivenSize {
     }
 
     /// Another size, in units of 1024 if this one was typed so.
-    pub(crate) fn like(self, bytes: u64) -> String {
+    pub fn like(self, bytes: u64) -> String {
         if !self.unit.0.contains('i') || bytes < 10_000 {
             return Size(bytes).to_string();
         }
@@ -120,7 +121,7 @@ impl fmt::Display for Size {
 impl fmt::Display for GivenSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit {
-            (_, 1) => f.pad(&format!("{} bytes", thousands(self.bytes))),
+            (_, 1) => f.pad(&format!("{} bytes", grouped(self.bytes.into()))),
             (name, bytes) => f.pad(&format!("{} {name}", self.bytes as f64 / bytes as f64)),
         }
     }
