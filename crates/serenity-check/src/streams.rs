@@ -406,10 +406,12 @@ fn reads(
         Axis::new(rows, made.rows, kernel, call.op.pair("stride")?[0], dilation, is_same)
     };
     let values = |position| call.values(position);
+    let sums = if made.rows == 1 && rows > 1 { summed(call, graph, output, rows) } else { None };
+    let is_moved = || graph.tensor(call.activation(0)?).bytes.eq(&graph.tensor(output).bytes).then_some(());
     let reads = match call.operator() {
-        MEAN | AVERAGE_POOL_2D if made.rows == 1 && rows > 1 => {
-            return summed(call, graph, output, rows).map(|line| (Reads::Sum, line));
-        }
+        MEAN => return sums.map(|line| (Reads::Sum, line)),
+        AVERAGE_POOL_2D if sums.is_some() => return sums.map(|line| (Reads::Sum, line)),
+        RESHAPE | SQUEEZE | EXPAND_DIMS if is_alike() && is_moved().is_some() => Reads::Same,
         CONV_2D | DEPTHWISE_CONV_2D if inputs.len() == 1 => Reads::Window(window(call.shape(1)?[1])?),
         AVERAGE_POOL_2D | MAX_POOL_2D => Reads::Window(window(call.op.pair("kernel")?[0])?),
         CONCATENATION if call.axis(4)? == 3 && is_alike() => Reads::Same,

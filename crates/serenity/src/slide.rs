@@ -4,7 +4,8 @@
 //! the rest is a model of its own that runs on each window, in the same arena beside them.
 
 use crate::code::source_of;
-use crate::stream::{first_ops, in_order, macs, not_streamed, rule};
+use crate::diff::macs;
+use crate::stream::{first_ops, in_order, not_streamed, rule};
 use crate::{Error, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{
     DataPlace, Emitted, Refused, SlideAct, SlideLine, SlideStep, Source, SourceSlide, SourceStream,
@@ -12,7 +13,6 @@ use serenity_emit::{
 };
 use serenity_loops::streams::slide::{Above, Act, Slide, SlideStep as Step};
 use serenity_loops::streams::{Form, Prefix, Rule};
-use serenity_pipeline::macs_of;
 
 /// A network whose windows slide.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub fn slide(
         return Err(not_streamed(input));
     }
     let is_exact = base.plan.rewrites.iter().all(|rewrite| rewrite.exact);
-    let window_macs = macs_of(whole.graph());
+    let window_macs = macs(whole.graph());
     let mut search =
         Search { options, whole, hop, budget, prefix, window_macs, is_exact, best: None, refused: None };
     for cut in &prefixes {
@@ -70,7 +70,8 @@ pub fn slide(
 /// Why windows that move so far save nothing.
 fn nothing_saved(input: &Input, hop: u64) -> Error {
     let graph = input.graph();
-    let rows = graph.inputs().first().and_then(|&tensor| graph.tensor(tensor).shape.as_deref()?.get(1).copied());
+    let rows =
+        graph.inputs().first().and_then(|&tensor| graph.tensor(tensor).shape.as_deref()?.get(1).copied());
     let rows = rows.unwrap_or(0);
     let why = match hop {
         0 => "windows that do not move are all the same".to_owned(),
@@ -80,7 +81,8 @@ fn nothing_saved(input: &Input, hop: u64) -> Error {
             .to_owned(),
     };
     let reason = format!("`{}` cannot run in windows that move by {hop} rows: {why}", input.name);
-    let remedy = "give a smaller --hop, a multiple of the strides over time; --stream rows runs each window by itself";
+    let remedy =
+        "give a smaller --hop, a multiple of the strides over time; --stream rows runs each window by itself";
     serenity_pipeline::Error::Unfit { reason, remedy: remedy.to_owned() }.into()
 }
 
@@ -99,22 +101,24 @@ struct Search<'a> {
 impl Search<'_> {
     /// Tries all ways to slide over the operators ahead of a cut.
     fn try_cut(&mut self, cut: &Prefix) -> Result<(), Error> {
-        // Rows do not depend on where the rest lies: cuts that save nothing need no plan of the rest.
-        let ways = [Above::Kept, Above::Anew].map(|above| [Form::Ring, Form::Tight].map(|form| (above, form)));
-        let leaves = vec![0; cut.leaves().len()];
-        let is_possible = |&(above, form): &(Above, Form)| cut.slide(self.hop, above, form, &leaves, 0).is_some();
-        let ways: Vec<(Above, Form)> = ways.into_iter().flatten().filter(is_possible).collect();
         let Ok(file) = self.whole.file.behind(cut.len(), &cut.leaves()) else { return Ok(()) };
-        if ways.is_empty() {
+        let rest = self.whole.with_file(file);
+        let rest_macs = macs(rest.graph());
+        let saves = |above: &Above| {
+            let macs = cut.macs_of_hop(self.hop, *above);
+            macs.is_some_and(|macs| macs + rest_macs < self.window_macs)
+        };
+        let above: Vec<Above> = [Above::Kept, Above::Anew].into_iter().filter(saves).collect();
+        if above.is_empty() {
             return Ok(());
         }
-        let rest = self.whole.with_file(file);
         let plain = self.planned(&rest, None)?;
         let looped = self.options.loops.map(|loops| self.planned(&rest, Some(loops))).transpose()?;
         let looped = looped.filter(|looped| looped.plan.loops.is_some());
         for rest in [Some(plain), looped].into_iter().flatten() {
-            for &(above, form) in &ways {
-                self.try_way(cut, &rest, above, form)?;
+            let extra = rest.plan.loops.as_ref().map_or(0, |loops| loops.extra_macs);
+            for (above, form) in above.iter().flat_map(|&above| [(above, Form::Ring), (above, Form::Tight)]) {
+                self.try_way(cut, &rest, rest_macs + extra, (above, form))?;
             }
         }
         Ok(())
@@ -134,14 +138,20 @@ impl Search<'_> {
         }
     }
 
-    fn try_way(&mut self, cut: &Prefix, rest: &Optimized, above: Above, form: Form) -> Result<(), Error> {
+    /// Writes the code of a cut and a plan of the rest, and keeps it if it is the best.
+    fn try_way(
+        &mut self,
+        cut: &Prefix,
+        rest: &Optimized,
+        rest_macs: u64,
+        (above, form): (Above, Form),
+    ) -> Result<(), Error> {
         let source = source_of(&rest.model, &rest.plan)?;
         let main = &source.graphs[0];
         let leaves = main.inputs.iter().map(|&tensor| main.tensors[tensor].place.offset());
         let Some(leaves) = leaves.collect::<Option<Vec<u64>>>() else { return Ok(()) };
         let rest_bytes = extent(&source);
         let Some(slide) = cut.slide(self.hop, above, form, &leaves, rest_bytes) else { return Ok(()) };
-        let rest_macs = macs(rest);
         let macs = rest_macs + slide.macs.iter().sum::<u64>() / slide.phases as u64;
         let score = |slid: &Slid| self.score(slid.code.ram(), slid.macs);
         let is_worse = |best: &Slid| score(best) <= self.score(slide.bytes, macs);
@@ -167,11 +177,12 @@ impl Search<'_> {
     fn streamed(&self, slide: &Slide, rest_macs: u64) -> Result<SourceStream, Error> {
         let (graph, tensors) = first_ops(&self.whole, slide.ops.len())?;
         let sums = slide.ops.last().filter(|op| op.rule == Rule::Sum).map(|_| slide.ops.len());
-        let line = |(number, (line, &tensor)): (usize, (&serenity_loops::streams::slide::SlideLine, &usize))| {
-            let ring = if sums == Some(number) { line.border } else { line.kept };
-            let (rows, row_bytes, newest) = (line.rows as u64, line.row_bytes, line.newest);
-            StreamLine { tensor, rows, row_bytes, held: ring.held, place: ring.place, newest }
-        };
+        let line =
+            |(number, (line, &tensor)): (usize, (&serenity_loops::streams::slide::SlideLine, &usize))| {
+                let ring = if sums == Some(number) { line.border } else { line.kept };
+                let (rows, row_bytes, newest) = (line.rows as u64, line.row_bytes, line.newest);
+                StreamLine { tensor, rows, row_bytes, held: ring.held, place: ring.place, newest }
+            };
         Ok(SourceStream {
             rules: slide.ops.iter().map(|op| rule(op.rule)).collect(),
             lines: slide.lines.iter().zip(&tensors).enumerate().map(line).collect(),

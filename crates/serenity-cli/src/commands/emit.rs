@@ -244,7 +244,10 @@ impl Code {
             let [mean, most, rest] = [mean_macs, most_macs, rest_macs].map(thousands);
             let rows = thousands(rows);
             if let Some(Hop { rows: frames, macs, window_macs }) = hop {
-                writeln!(out, "  window       {rows:>10} rows of {row_bytes} bytes, the next after {frames}")?;
+                writeln!(
+                    out,
+                    "  window       {rows:>10} rows of {row_bytes} bytes, the next after {frames}"
+                )?;
                 writeln!(
                     out,
                     "  MACs         {:>10} per window instead of {}: {:.1}x less; {most} at most per row, and {rest} when a window is full",

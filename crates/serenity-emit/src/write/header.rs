@@ -26,7 +26,11 @@ pub(super) fn text(emitter: &Emitter) -> String {
         text,
         "#ifndef {upper}_MODEL_H\n#define {upper}_MODEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define {upper}_ALIGNED alignas(16)\nextern \"C\" {{\n#else\n#define {upper}_ALIGNED _Alignas(16)\n#endif\n\n\
          /* All tensors lie here. It is defined in model.c; with {upper}_ARENA_BY_CALLER it is yours to define,\n * aligned to 16 bytes, and a macro of this name is an address of yours.{} */\n",
-        if is_sliding { "" } else { " What it holds is of no use between runs:\n * inputs must be filled before each." }
+        if is_sliding {
+            ""
+        } else {
+            " What it holds is of no use between runs:\n * inputs must be filled before each."
+        }
     );
     for (array, (begin, end)) in emitter.arrays().enumerate() {
         let name = emitter.array(array);

@@ -56,8 +56,14 @@ pub(super) fn places(emitter: &Emitter, stream: &SourceStream, slide: &SourceSli
     );
     for step in &slide.steps {
         let masks: Vec<String> = (0..words).map(|word| mask(step, word)).collect();
-        let _ =
-            writeln!(text, "    {{{}, {}, {}, {{{}}}}},", code(step), step.window, step.row, masks.join(", "));
+        let _ = writeln!(
+            text,
+            "    {{{}, {}, {}, {{{}}}}},",
+            code(step),
+            step.window,
+            step.row,
+            masks.join(", ")
+        );
     }
     let _ = write!(
         text,
@@ -124,8 +130,7 @@ fn code(step: &SlideStep) -> usize {
 /// The functions that take the steps.
 pub(super) fn run(emitter: &Emitter, stream: &SourceStream, slide: &SourceSlide) -> String {
     let prefix = &emitter.prefix;
-    let mut text =
-        format!("static void {prefix}_take(uint32_t act, int32_t i)\n{{\n    switch (act) {{\n");
+    let mut text = format!("static void {prefix}_take(uint32_t act, int32_t i)\n{{\n    switch (act) {{\n");
     for (number, call) in emitter.row_calls.iter().enumerate() {
         let _ = writeln!(text, "    case {number}:\n        {call}\n        break;");
     }

@@ -133,8 +133,7 @@ pub(super) struct Times<'p> {
 impl<'p> Times<'p> {
     /// `readers` are the operators that read the new row of each line in its buffer.
     pub(super) fn best(prefix: &'p Prefix, readers: &[BTreeSet<usize>]) -> Self {
-        let by =
-            |line: usize| line.checked_sub(1).into_iter().chain(readers[line].iter().copied()).collect();
+        let by = |line: usize| line.checked_sub(1).into_iter().chain(readers[line].iter().copied()).collect();
         let touched =
             prefix.shapes.iter().enumerate().map(|(line, shape)| (shape.row_bytes as u64, by(line)));
         let count = prefix.ops.len();

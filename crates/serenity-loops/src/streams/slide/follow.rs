@@ -26,6 +26,8 @@ pub(super) struct Followed {
     pub(super) touched: Vec<BTreeSet<usize>>,
     /// Multiplications after each frame of a round.
     pub(super) macs: Vec<u64>,
+    /// Are rows made when a window is full?
+    pub(super) has_borders: bool,
 }
 
 /// A row as a window names it.
@@ -77,13 +79,15 @@ pub(super) fn follow(shape: &Shape, form: Form) -> Option<Followed> {
             border: vec![0; count],
             touched: vec![BTreeSet::new(); count],
             macs: Vec::new(),
+            has_borders: false,
         },
         is_lost: false,
     };
     let mut before = None;
     for round in 0..ROUNDS {
         if round > 0 {
-            before = Some((std::mem::take(&mut follower.found.steps), std::mem::take(&mut follower.found.macs)));
+            before =
+                Some((std::mem::take(&mut follower.found.steps), std::mem::take(&mut follower.found.macs)));
             follower.found.kept.fill(0);
         }
         for _ in 0..shape.phases {
@@ -140,7 +144,8 @@ impl Follower<'_, '_> {
         let rows = 0..shape.lines.len() - usize::from(shape.prefix.is_sum());
         rows.into_iter().all(|line| {
             self.top[line] == shape.part(line, Part::Top).1 && self.bottom[line] == shape.lines[line].rows
-        }) && (shape.wholes().iter().zip(&self.whole)).all(|(&(line, _), &made)| made == shape.lines[line].rows)
+        }) && (shape.wholes().iter().zip(&self.whole))
+            .all(|(&(line, _), &made)| made == shape.lines[line].rows)
     }
 
     fn step(&mut self, act: Act, Row { window, row, is_top }: Row, fresh: Vec<usize>) {
@@ -200,6 +205,7 @@ impl Follower<'_, '_> {
         };
         let found = (0..self.shape.prefix.ops.len()).rev().find(can_run);
         if let Some(op) = found {
+            self.found.has_borders = true;
             let row = next(op);
             self.run(op, Row { window: self.window, row, is_top: part == Part::Top });
         }

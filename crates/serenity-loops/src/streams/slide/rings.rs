@@ -18,12 +18,23 @@ enum Of {
 }
 
 impl Prefix {
+    /// Multiplications from one window to the next, on average, if windows move by `hop` rows; `None` if no rows can be
+    /// kept.
+    pub fn macs_of_hop(&self, hop: u64, above: Above) -> Option<u64> {
+        let shape = Shape::of(self, self.hop(hop)?, above)?;
+        Some(follow(&shape, Form::Ring)?.macs.iter().sum::<u64>() / shape.phases as u64)
+    }
+
+    fn hop(&self, hop: u64) -> Option<i64> {
+        i64::try_from(hop).ok().filter(|hop| (1..=self.shapes[0].rows).contains(hop))
+    }
+
     /// The prefix in windows that slide by `hop` rows, whose leaving tensors begin at `leaves`, beside the rest of the
     /// network, which takes the first `rest` bytes of the arena when a window is full.
     ///
     /// `None` if there are no rows to keep, or no places.
     pub fn slide(&self, hop: u64, above: Above, form: Form, leaves: &[u64], rest: u64) -> Option<Slide> {
-        let hop = i64::try_from(hop).ok().filter(|hop| (1..=self.shapes[0].rows).contains(hop))?;
+        let hop = self.hop(hop)?;
         let shape = Shape::of(self, hop, above)?;
         let followed = follow(&shape, form)?;
         let (what, buffers): (Vec<Of>, Vec<Buffer>) =
@@ -74,39 +85,38 @@ impl Prefix {
     }
 }
 
-/// What lies in the arena. Rows are made first, then the rest runs: only the rings of interior rows outlive that.
-fn buffers(
-    shape: &Shape,
-    followed: &Followed,
-    form: Form,
-    leaves: &[u64],
-    rest: u64,
-) -> Vec<(Of, Buffer)> {
+/// What lies in the arena. Interior rows are made first, then borders and what leaves, then the rest runs: only the rings
+/// of interior rows outlive that.
+fn buffers(shape: &Shape, followed: &Followed, form: Form, leaves: &[u64], rest: u64) -> Vec<(Of, Buffer)> {
     let (prefix, last) = (shape.prefix, shape.prefix.ops.len());
     let end = shape.lines.len() as i64;
-    let mut all = vec![(Of::Fixed, Buffer::new(rest, end..end + 1).at(0))];
+    // Without borders nothing but the rows that leave is in use when these do.
+    let full = if followed.has_borders { 0..end + 1 } else { end..end + 1 };
+    let mut all = vec![(Of::Fixed, Buffer::new(rest, end + 1..end + 2).at(0))];
     for (&line, &offset) in prefix.leaving.iter().zip(leaves) {
         let is_sum = line == last && prefix.is_sum();
         let one = &shape.lines[line];
         let bytes = if is_sum { prefix.last_bytes } else { one.row_bytes * one.rows as u64 };
-        all.push((Of::Fixed, Buffer::new(bytes, 0..end).at(offset)));
+        all.push((Of::Fixed, Buffer::new(bytes, full.clone()).at(offset)));
     }
     for (line, one) in shape.lines.iter().enumerate() {
         let (kept, border) = (followed.kept[line] as u64, followed.border[line] as u64);
         let border = if line == last && prefix.is_sum() { 1 } else { border };
         if kept > 0 {
             let bytes = kept * one.row_bytes * one.phases as u64;
-            all.push((Of::Kept(line), Buffer::new(bytes, 0..end + 1)));
+            all.push((Of::Kept(line), Buffer::new(bytes, 0..end + 2)));
         }
         if border > 0 {
-            all.push((Of::Border(line), Buffer::new(border * one.row_bytes, 0..end)));
+            all.push((Of::Border(line), Buffer::new(border * one.row_bytes, full.clone())));
         }
     }
     if form == Form::Tight {
         let times = Times::best(prefix, &followed.touched);
         for line in 0..=last - usize::from(prefix.is_sum()) {
             let (first, until) = times.of(line);
-            let steps = first as i64..until as i64 + 1;
+            let leaves = shape.wholes().iter().any(|&(whole, _)| whole == line);
+            let until = if leaves { end } else { until as i64 };
+            let steps = first as i64..until + 1;
             all.push((Of::Newest(line), Buffer::new(shape.lines[line].row_bytes, steps)));
         }
     }
