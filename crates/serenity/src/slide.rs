@@ -7,11 +7,12 @@ use crate::code::source_of;
 use crate::diff::macs;
 use crate::stream::{first_ops, in_order, not_streamed, rule};
 use crate::{Error, Input, Loops, Optimized, Options, Rewrites, optimize};
+use serenity_check::{self as check, SlideClaim, check_slide};
 use serenity_emit::{
     DataPlace, Emitted, Refused, SlideAct, SlideLine, SlideStep, Source, SourceSlide, SourceStream,
     StreamLine, c_code,
 };
-use serenity_loops::streams::slide::{Above, Act, Slide, SlideStep as Step};
+use serenity_loops::streams::slide::{Above, Act, Ring, Slide, SlideLine as Line, SlideStep as Step};
 use serenity_loops::streams::{Form, Prefix, Rule};
 
 /// A network whose windows slide.
@@ -61,10 +62,56 @@ pub fn slide(
     for cut in &prefixes {
         search.try_cut(cut)?;
     }
-    search.best.ok_or_else(|| match search.refused {
+    let found = search.best.ok_or_else(|| match search.refused {
         Some(source) => Error::Emit { path: input.name.clone(), source },
         None => nothing_saved(input, hop),
-    })
+    })?;
+    check_slide(found.whole.graph(), &claim(&found.slide, found.rest_bytes, found.code.arena))
+        .map_err(|source| Error::Stream { path: input.name.clone(), source })?;
+    Ok(found)
+}
+
+/// What the independent checker is told of windows that slide, beside a rest of the network that takes the first `rest`
+/// bytes of the arena.
+pub fn claim(slide: &Slide, rest: u64, arena: u64) -> SlideClaim {
+    let ring = |ring: Ring| check::SlideRing { held: ring.held, place: ring.place };
+    let line = |line: &Line| check::SlideLine {
+        tensor: line.tensor,
+        first: line.first,
+        last: line.last,
+        again: line.again,
+        phases: line.phases as u64,
+        shift: line.shift as u64,
+        kept: ring(line.kept),
+        border: ring(line.border),
+        newest: line.newest,
+    };
+    let step = |step: &Step| check::SlideStep {
+        act: match step.act {
+            Act::Push => check::SlideAct::Push,
+            Act::Run(op) => check::SlideAct::Run(op),
+            Act::Gather(line) => check::SlideAct::Gather(line),
+            Act::Keep(line) => check::SlideAct::Keep(line),
+            Act::Full => check::SlideAct::Full,
+        },
+        window: step.window as u64,
+        row: step.row as u64,
+        is_top: step.is_top,
+        fresh: step.fresh.clone(),
+    };
+    SlideClaim {
+        ops: slide.ops.iter().map(|op| op.op).collect(),
+        lines: slide.lines.iter().map(line).collect(),
+        steps: slide.steps.iter().map(step).collect(),
+        start: slide.start,
+        early: slide.early,
+        hop: slide.hop as u64,
+        phases: slide.phases as u64,
+        rounds: slide.rounds,
+        leaves: slide.leaves.clone(),
+        rest,
+        arena,
+    }
 }
 
 /// Why windows that move so far save nothing.
@@ -177,12 +224,11 @@ impl Search<'_> {
     fn streamed(&self, slide: &Slide, rest_macs: u64) -> Result<SourceStream, Error> {
         let (graph, tensors) = first_ops(&self.whole, slide.ops.len())?;
         let sums = slide.ops.last().filter(|op| op.rule == Rule::Sum).map(|_| slide.ops.len());
-        let line =
-            |(number, (line, &tensor)): (usize, (&serenity_loops::streams::slide::SlideLine, &usize))| {
-                let ring = if sums == Some(number) { line.border } else { line.kept };
-                let (rows, row_bytes, newest) = (line.rows as u64, line.row_bytes, line.newest);
-                StreamLine { tensor, rows, row_bytes, held: ring.held, place: ring.place, newest }
-            };
+        let line = |(number, (line, &tensor)): (usize, (&Line, &usize))| {
+            let ring = if sums == Some(number) { line.border } else { line.kept };
+            let (rows, row_bytes, newest) = (line.rows as u64, line.row_bytes, line.newest);
+            StreamLine { tensor, rows, row_bytes, held: ring.held, place: ring.place, newest }
+        };
         Ok(SourceStream {
             rules: slide.ops.iter().map(|op| rule(op.rule)).collect(),
             lines: slide.lines.iter().zip(&tensors).enumerate().map(line).collect(),
