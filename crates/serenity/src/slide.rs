@@ -59,7 +59,8 @@ pub fn slide(
     let window_macs = macs(whole.graph());
     let mut search =
         Search { options, whole, hop, budget, prefix, window_macs, is_exact, best: None, refused: None };
-    for cut in &prefixes {
+    // The deepest first: most of the work is slid over there.
+    for cut in prefixes.iter().rev() {
         search.try_cut(cut)?;
     }
     let found = search.best.ok_or_else(|| match search.refused {
@@ -151,11 +152,11 @@ impl Search<'_> {
         let Ok(file) = self.whole.file.behind(cut.len(), &cut.leaves()) else { return Ok(()) };
         let rest = self.whole.with_file(file);
         let rest_macs = macs(rest.graph());
-        let saves = |above: &Above| {
-            let macs = cut.macs_of_hop(self.hop, *above);
-            macs.is_some_and(|macs| macs + rest_macs < self.window_macs)
+        let promises = |above: &Above| {
+            cut.least_of_hop(self.hop, *above)
+                .is_some_and(|(macs, bytes)| self.is_better(bytes, macs + rest_macs))
         };
-        let above: Vec<Above> = [Above::Kept, Above::Anew].into_iter().filter(saves).collect();
+        let above: Vec<Above> = [Above::Kept, Above::Anew].into_iter().filter(promises).collect();
         if above.is_empty() {
             return Ok(());
         }
@@ -185,6 +186,12 @@ impl Search<'_> {
         }
     }
 
+    /// Are multiplications saved, and is it better than the best so far?
+    fn is_better(&self, bytes: u64, macs: u64) -> bool {
+        let is_best = |best: &Slid| self.score(bytes, macs) < self.score(best.code.ram(), best.macs);
+        macs < self.window_macs && self.best.as_ref().is_none_or(is_best)
+    }
+
     /// Writes the code of a cut and a plan of the rest, and keeps it if it is the best.
     fn try_way(
         &mut self,
@@ -200,9 +207,7 @@ impl Search<'_> {
         let rest_bytes = extent(&source);
         let Some(slide) = cut.slide(self.hop, above, form, &leaves, rest_bytes) else { return Ok(()) };
         let macs = rest_macs + slide.macs.iter().sum::<u64>() / slide.phases as u64;
-        let score = |slid: &Slid| self.score(slid.code.ram(), slid.macs);
-        let is_worse = |best: &Slid| score(best) <= self.score(slide.bytes, macs);
-        if macs >= self.window_macs || self.best.as_ref().is_some_and(is_worse) {
+        if !self.is_better(slide.bytes, macs) {
             return Ok(());
         }
         let stream = self.streamed(&slide, rest_macs)?;
@@ -211,7 +216,7 @@ impl Search<'_> {
                 let (whole, rest, window_macs) = (self.whole.clone(), rest.clone(), self.window_macs);
                 let is_exact = self.is_exact;
                 let slid = Slid { whole, slide, rest, rest_bytes, code, macs, window_macs, is_exact };
-                if self.best.as_ref().is_none_or(|best| score(&slid) < score(best)) {
+                if self.is_better(slid.code.ram(), macs) {
                     self.best = Some(slid);
                 }
             }

@@ -62,6 +62,10 @@ fn check_layout(args: &EmitCArgs) -> Result<(), Failure> {
 
 /// The code of the model, planned for emitted kernels.
 fn emitted(args: &EmitCArgs, input: &Input) -> Result<Emitted, Failure> {
+    if args.hop.is_some() && args.stream != Some(Streaming::Time) {
+        let message = "--hop: only windows over time move by rows";
+        return refuse(message, "say --stream time as well");
+    }
     if args.changes.no_plan {
         let message = "--no-plan: emitted C needs the places of all tensors";
         return refuse(message, "leave out --no-plan");

@@ -18,11 +18,14 @@ enum Of {
 }
 
 impl Prefix {
-    /// Multiplications from one window to the next, on average, if windows move by `hop` rows; `None` if no rows can be
-    /// kept.
-    pub fn macs_of_hop(&self, hop: u64, above: Above) -> Option<u64> {
+    /// Multiplications from one window to the next, on average, if windows move by `hop` rows, and a lower bound on the
+    /// bytes of the arena: the rows that are kept. `None` if there are none.
+    pub fn least_of_hop(&self, hop: u64, above: Above) -> Option<(u64, u64)> {
         let shape = Shape::of(self, self.hop(hop)?, above)?;
-        Some(follow(&shape, Form::Ring)?.macs.iter().sum::<u64>() / shape.phases as u64)
+        let Followed { macs, kept, .. } = follow(&shape, Form::Tight)?;
+        let lines = shape.lines.iter().zip(kept);
+        let bytes = lines.map(|(line, kept)| kept as u64 * line.row_bytes * line.phases as u64).sum();
+        Some((macs.iter().sum::<u64>() / shape.phases as u64, bytes))
     }
 
     fn hop(&self, hop: u64) -> Option<i64> {
