@@ -75,6 +75,7 @@ mod peak;
 mod placement;
 mod reach;
 mod replay;
+mod slides;
 mod stated;
 mod streams;
 #[cfg(test)]
@@ -92,6 +93,7 @@ pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use placement::{PlacementFault, TensorPlace, placement_faults, placement_faults_with};
 pub use replay::{Verdict, replay};
+pub use slides::{SlideAct, SlideClaim, SlideLine, SlideRing, SlideStep, check_slide};
 pub use streams::{ClaimedLine, ClaimedStep, StreamClaim, StreamFault, check_stream};
 pub use witness::{OpWitness, Witness, WitnessChain, proved_bound};
 

@@ -74,6 +74,9 @@ pub enum StreamFault {
     /// Something lies outside the arena.
     #[error("step {step} writes beyond the {arena} bytes of the arena")]
     Outside { step: usize, arena: u64 },
+    /// A ring that is kept from window to window shares bytes with something else.
+    #[error("the ring of tensor {0} lies over something else")]
+    Shared(TensorId),
     /// The tensor that leaves is not there as a whole.
     #[error("row {row} of the tensor that leaves is not there in the end")]
     Unfinished { row: u64 },
@@ -97,7 +100,7 @@ pub fn check_stream(graph: &Graph, claim: &StreamClaim) -> Result<(), StreamFaul
 }
 
 /// Which rows an operator reads for its row `r`.
-enum Reads {
+pub(super) enum Reads {
     Same,
     Window(Axis),
     Padded {
@@ -123,9 +126,9 @@ struct Held {
 const NOTHING: Held = Held { line: u32::MAX, row: 0 };
 const RESULT: Held = Held { line: u32::MAX, row: 1 };
 
-struct Line {
-    rows: u64,
-    bytes: u64,
+pub(super) struct Line {
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
     made: u64,
     is_new: bool,
 }
@@ -144,47 +147,11 @@ struct Machine<'c> {
 
 impl<'c> Machine<'c> {
     fn new(graph: &Graph, claim: &'c StreamClaim) -> Result<Self, StreamFault> {
-        let shape = |reason: &str| StreamFault::Shape(reason.to_owned());
-        let &[input] = graph.inputs() else { return Err(shape("it has several inputs")) };
-        if claim.arena > MOST_BYTES || claim.lines.len() != claim.ops.len() + 1 || claim.ops.is_empty() {
-            return Err(shape("there is not one line for each operator"));
+        if claim.arena > MOST_BYTES {
+            return Err(StreamFault::Shape("its arena is larger than any".to_owned()));
         }
-        if claim.lines[0].tensor != input {
-            return Err(shape("its first line is not the input"));
-        }
-        let mut lines = vec![line_of(graph, input).ok_or_else(|| shape("its input is no image"))?];
-        let mut ops = Vec::new();
-        for (number, &op) in claim.ops.iter().enumerate() {
-            if op.index() >= graph.ops().len() || claim.ops[..number].contains(&op) {
-                return Err(shape("an operator is missing, or there twice"));
-            }
-            let call = Call::new(graph, op);
-            let &[output] = call.op.outputs.as_slice() else { return Err(StreamFault::Unfollowed(op)) };
-            let before = &claim.lines[..=number];
-            let known = call.activations().map(|t| before.iter().position(|line| line.tensor == t));
-            let inputs: Vec<usize> =
-                known.collect::<Option<_>>().ok_or_else(|| shape("an operator reads what no line holds"))?;
-            let followed = reads(&call, &inputs, &lines, graph, output);
-            let (reads, line) = followed.ok_or(StreamFault::Unfollowed(op))?;
-            if claim.lines[number + 1].tensor != output {
-                return Err(shape("a line is not what its operator makes"));
-            }
-            if matches!(reads, Reads::Sum) && number + 1 != claim.ops.len() {
-                return Err(shape("sums are not made by its last operator"));
-            }
-            ops.push((inputs, reads));
-            lines.push(line);
-        }
-        // What is outside may read nothing but what leaves.
-        let is_inside = |op: &OpId| claim.ops.contains(op);
-        let is_private = |(number, line): (usize, &ClaimedLine)| {
-            claim.leaves.iter().any(|&(leaves, _)| leaves == number)
-                || !graph.is_output(line.tensor) && graph.consumers(line.tensor).iter().all(is_inside)
-        };
-        let are_there = claim.leaves.iter().all(|&(line, _)| line < claim.lines.len());
-        if !are_there || !claim.lines.iter().enumerate().all(is_private) {
-            return Err(shape("something behind it reads rows that are gone"));
-        }
+        let tensors: Vec<TensorId> = claim.lines.iter().map(|line| line.tensor).collect();
+        let (lines, ops) = followed(graph, &claim.ops, &tensors, &claim.leaves)?;
         let leaving = graph.tensor(claim.lines[claim.ops.len()].tensor).bytes;
         let arena = vec![(NOTHING, 0); claim.arena as usize];
         let mut machine = Self { claim, lines, ops, arena, leaving, now: 0 };
@@ -290,16 +257,7 @@ impl<'c> Machine<'c> {
         let mut read = Vec::new();
         for &line in inputs {
             let rows = self.lines[line].rows;
-            let needed: Vec<u64> = match reads {
-                Reads::Same | Reads::Sum => vec![row],
-                Reads::Window(axis) => axis.places(row).flatten().collect(),
-                Reads::Padded { top } => {
-                    row.checked_sub(*top).filter(|&row| row < rows).into_iter().collect()
-                }
-                Reads::Cropped { top } => vec![row + top],
-                Reads::Repeated { times } => vec![row / times],
-            };
-            for row in needed {
+            for row in reads.rows(row, rows).into_iter().flatten() {
                 read.push(self.look(line, row)?);
             }
         }
@@ -374,6 +332,70 @@ impl<'c> Machine<'c> {
     }
 }
 
+/// The rows of each line, and what each operator reads for a row: refuses what is no beginning of the network.
+pub(super) fn followed(
+    graph: &Graph,
+    claimed: &[OpId],
+    tensors: &[TensorId],
+    leaves: &[(usize, u64)],
+) -> Result<(Vec<Line>, Vec<(Vec<usize>, Reads)>), StreamFault> {
+    let shape = |reason: &str| StreamFault::Shape(reason.to_owned());
+    let &[input] = graph.inputs() else { return Err(shape("it has several inputs")) };
+    if tensors.len() != claimed.len() + 1 || claimed.is_empty() {
+        return Err(shape("there is not one line for each operator"));
+    }
+    if tensors[0] != input {
+        return Err(shape("its first line is not the input"));
+    }
+    let mut lines = vec![line_of(graph, input).ok_or_else(|| shape("its input is no image"))?];
+    let mut ops = Vec::new();
+    for (number, &op) in claimed.iter().enumerate() {
+        if op.index() >= graph.ops().len() || claimed[..number].contains(&op) {
+            return Err(shape("an operator is missing, or there twice"));
+        }
+        let call = Call::new(graph, op);
+        let &[output] = call.op.outputs.as_slice() else { return Err(StreamFault::Unfollowed(op)) };
+        let before = &tensors[..=number];
+        let known = call.activations().map(|t| before.iter().position(|&line| line == t));
+        let inputs: Vec<usize> =
+            known.collect::<Option<_>>().ok_or_else(|| shape("an operator reads what no line holds"))?;
+        let found = reads(&call, &inputs, &lines, graph, output);
+        let (reads, line) = found.ok_or(StreamFault::Unfollowed(op))?;
+        if tensors[number + 1] != output {
+            return Err(shape("a line is not what its operator makes"));
+        }
+        if matches!(reads, Reads::Sum) && number + 1 != claimed.len() {
+            return Err(shape("sums are not made by its last operator"));
+        }
+        ops.push((inputs, reads));
+        lines.push(line);
+    }
+    // What is outside may read nothing but what leaves.
+    let is_inside = |op: &OpId| claimed.contains(op);
+    let is_private = |(number, &tensor): (usize, &TensorId)| {
+        leaves.iter().any(|&(leaves, _)| leaves == number)
+            || !graph.is_output(tensor) && graph.consumers(tensor).iter().all(is_inside)
+    };
+    let are_there = leaves.iter().all(|&(line, _)| line < tensors.len());
+    if !are_there || !tensors.iter().enumerate().all(is_private) {
+        return Err(shape("something behind it reads rows that are gone"));
+    }
+    Ok((lines, ops))
+}
+
+impl Reads {
+    /// The rows that row `row` reads of a line of so many, one after the other; `None` for those outside.
+    pub(super) fn rows(&self, row: u64, rows: u64) -> Vec<Option<u64>> {
+        match self {
+            Self::Same | Self::Sum => vec![Some(row)],
+            Self::Window(axis) => axis.places(row).collect(),
+            Self::Padded { top } => vec![row.checked_sub(*top).filter(|&row| row < rows)],
+            Self::Cropped { top } => vec![Some(row + top)],
+            Self::Repeated { times } => vec![Some(row / times)],
+        }
+    }
+}
+
 /// The rows of an image.
 fn line_of(graph: &Graph, tensor: TensorId) -> Option<Line> {
     let tensor = graph.tensor(tensor);
@@ -406,10 +428,12 @@ fn reads(
         Axis::new(rows, made.rows, kernel, call.op.pair("stride")?[0], dilation, is_same)
     };
     let values = |position| call.values(position);
+    let sums = if made.rows == 1 && rows > 1 { summed(call, graph, output, rows) } else { None };
+    let is_moved = || graph.tensor(call.activation(0)?).bytes.eq(&graph.tensor(output).bytes).then_some(());
     let reads = match call.operator() {
-        MEAN | AVERAGE_POOL_2D if made.rows == 1 && rows > 1 => {
-            return summed(call, graph, output, rows).map(|line| (Reads::Sum, line));
-        }
+        MEAN => return sums.map(|line| (Reads::Sum, line)),
+        AVERAGE_POOL_2D if sums.is_some() => return sums.map(|line| (Reads::Sum, line)),
+        RESHAPE | SQUEEZE | EXPAND_DIMS if is_alike() && is_moved().is_some() => Reads::Same,
         CONV_2D | DEPTHWISE_CONV_2D if inputs.len() == 1 => Reads::Window(window(call.shape(1)?[1])?),
         AVERAGE_POOL_2D | MAX_POOL_2D => Reads::Window(window(call.op.pair("kernel")?[0])?),
         CONCATENATION if call.axis(4)? == 3 && is_alike() => Reads::Same,

@@ -30,10 +30,10 @@ mod write;
 pub use names::prefix_of;
 pub use refused::Refused;
 pub use source::{
-    DataPlace, Library, Scratch, Source, SourceGraph, SourceOp, SourceStream, SourceTensor, StreamLine,
-    StreamRule, StreamStep,
+    DataPlace, Library, Scratch, SlideAct, SlideLine, SlideStep, Source, SourceGraph, SourceOp, SourceSlide,
+    SourceStream, SourceTensor, StreamLine, StreamRule, StreamStep,
 };
-pub use stream::Pushes;
+pub use stream::{Hop, Pushes};
 
 /// The files of a network, and what they take.
 #[derive(Clone, Debug)]

@@ -36,6 +36,80 @@ pub struct SourceStream {
     pub rest_macs: u64,
     /// Bytes of the arena that it takes.
     pub bytes: u64,
+    /// If rows come without an end, in windows that slide over them: then instead of `steps`.
+    pub slide: Option<SourceSlide>,
+}
+
+/// Windows that slide over rows without an end.
+#[derive(Clone, Debug)]
+pub struct SourceSlide {
+    /// Rows of the input from one window to the next.
+    pub hop: u64,
+    /// Windows of a round.
+    pub phases: u64,
+    /// What happens in a round, again and again.
+    pub steps: Vec<SlideStep>,
+    /// Rounds after which all rings begin where they did.
+    pub rounds: u64,
+    /// The step that takes the first row.
+    pub start: usize,
+    /// Windows that end before there are enough rows for one.
+    pub early: u64,
+    /// By line: what it has besides the ring of interior rows.
+    pub lines: Vec<SlideLine>,
+    /// The lines whose tensors leave, and where these lie when a window is full.
+    pub leaves: Vec<(usize, u64)>,
+    /// Multiplications of a whole window that has nothing in common with another.
+    pub window_macs: u64,
+}
+
+/// The rows of a line in windows that slide. Its ring holds those from `first` to `last`, for each phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlideLine {
+    /// The first interior row.
+    pub first: i64,
+    /// The last interior row.
+    pub last: i64,
+    /// For rows of the upper border, the first row that is not computed anew.
+    pub again: i64,
+    /// Rings for interior rows.
+    pub phases: u64,
+    /// Rows by which the window moves in so many hops.
+    pub shift: u64,
+    /// Where the ring of other rows begins.
+    pub border: u64,
+    /// Rows that it has room for.
+    pub border_held: u64,
+}
+
+/// What a step of windows that slide does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlideAct {
+    /// The caller pushes a row.
+    Push,
+    /// An operator makes a row.
+    Run(usize),
+    /// A row of a line is copied to the tensor that leaves.
+    Gather(usize),
+    /// The newest row of a line is copied to its ring.
+    Keep(usize),
+    /// The window is full.
+    Full,
+}
+
+/// A step of windows that slide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlideStep {
+    /// What it does.
+    pub act: SlideAct,
+    /// The window, from the first of the round on.
+    pub window: u64,
+    /// The row in this window.
+    pub row: u64,
+    /// Is it part of the upper border?
+    pub is_top: bool,
+    /// The lines of which it reads the newest row, the last of those that it reads, where that lies first.
+    pub fresh: Vec<usize>,
 }
 
 /// How an operator reads rows for its row `i`.

@@ -26,19 +26,43 @@ pub struct Pushes {
     pub most_macs: u64,
     /// Multiplications of the rest of the network, which the last push runs as well.
     pub rest_macs: u64,
+    /// If windows slide over the rows.
+    pub hop: Option<Hop>,
+}
+
+/// Windows that slide over what the caller pushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Rows from one window to the next.
+    pub rows: u64,
+    /// Multiplications from one window to the next, on average, with the rest of the network.
+    pub macs: u64,
+    /// Multiplications of a window that has nothing in common with another.
+    pub window_macs: u64,
 }
 
 impl SourceStream {
     /// What the caller pushes; `None` if the input is there as a whole.
     pub(crate) fn pushes(&self) -> Option<Pushes> {
         let StreamLine { rows, row_bytes, .. } = *self.lines.first().filter(|_| self.is_pushed)?;
-        let mean_macs = self.macs.iter().sum::<u64>() / rows.max(1);
+        let all = self.macs.iter().sum::<u64>();
+        let mean_macs = all / (self.macs.len() as u64).max(1);
         let most_macs = self.macs.iter().copied().max().unwrap_or(0);
-        Some(Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs: self.rest_macs })
+        let rest_macs = self.rest_macs;
+        let hop = self.slide.as_ref().map(|slide| Hop {
+            rows: slide.hop,
+            macs: all / slide.phases.max(1) + rest_macs,
+            window_macs: slide.window_macs,
+        });
+        Some(Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs, hop })
     }
 
     /// Bytes of counters.
     pub(crate) fn state(&self) -> u64 {
+        if self.slide.is_some() {
+            // A round, a step, and the windows that are not full yet.
+            return 4 + 2 + 2;
+        }
         let lines = self.lines.len() as u64;
         let flags = if self.is_tight() { lines } else { 0 };
         2 * lines + flags + if self.is_pushed { 4 } else { 0 }
@@ -52,11 +76,15 @@ impl SourceStream {
 
 impl Emitter<'_> {
     /// The end of the highest row of a line of the stream.
-    pub(crate) fn end_of_line(&self, line: usize) -> u64 {
-        let line = self.source.stream.as_ref().and_then(|stream| stream.lines.get(line));
-        line.map_or(u64::MAX / 2, |line| {
-            let ring = line.place + line.held * line.row_bytes;
-            ring.max(line.newest.map_or(0, |newest| newest + line.row_bytes))
+    pub(crate) fn end_of_line(&self, number: usize) -> u64 {
+        let stream = self.source.stream.as_ref();
+        let slide = stream.and_then(|stream| stream.slide.as_ref()).and_then(|slide| slide.lines.get(number));
+        let (rings, border) =
+            slide.map_or((1, (0, 0)), |slide| (slide.phases, (slide.border, slide.border_held)));
+        stream.and_then(|stream| stream.lines.get(number)).map_or(u64::MAX / 2, |line| {
+            let ring = line.place + line.held * line.row_bytes * rings;
+            let newest = line.newest.map_or(0, |newest| newest + line.row_bytes);
+            ring.max(newest).max(border.0 + border.1 * line.row_bytes)
         })
     }
 }

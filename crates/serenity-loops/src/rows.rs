@@ -131,6 +131,13 @@ impl Image {
         Some(Self { rows, columns, depth, axis, rank: layout.shape.len() })
     }
 
+    /// An image of four dimensions whose rows are the second, even if there is only one.
+    pub(crate) fn upright(graph: &Graph, tensor: TensorId) -> Option<Self> {
+        let image = Self::of(graph, tensor).filter(|image| image.rank == 4)?;
+        let (rows, columns) = if image.axis == 1 { (image.rows, image.columns) } else { (1, image.rows) };
+        Some(Self { rows, columns, axis: 1, ..image })
+    }
+
     /// Exchanges height and width if columns stand for rows.
     pub(crate) fn turned<T>(&self, mut sides: [T; 2]) -> [T; 2] {
         if self.axis == 2 {
@@ -165,20 +172,30 @@ pub(crate) fn zero_point(tensor: &Tensor) -> Option<i64> {
 impl RowLocal {
     /// The facts about an op; `None` if it is not row-local, or not known to be.
     pub fn of(graph: &Graph, op: OpId) -> Option<Self> {
+        Self::seen(graph, op, |tensor| Image::of(graph, tensor))
+            .filter(|local| Image::of(graph, local.output).is_some_and(|image| image.rows >= 2))
+    }
+
+    /// The facts about an op whose rows are the second dimension, even if there is only one.
+    pub(crate) fn upright(graph: &Graph, op: OpId) -> Option<Self> {
+        Self::seen(graph, op, |tensor| Image::upright(graph, tensor))
+    }
+
+    fn seen(graph: &Graph, op: OpId, image: impl Fn(TensorId) -> Option<Image>) -> Option<Self> {
         let call = Call::new(graph, op);
         let &[output] = call.op.outputs.as_slice() else { return None };
         // Stripes cannot share state that outlives a run.
         if call.op.has("variables") {
             return None;
         }
-        let to = Image::of(graph, output).filter(|image| image.rows >= 2)?;
+        let to = image(output)?;
         let mut inputs: Vec<TensorId> = Vec::new();
         for input in call.activations() {
             if !inputs.contains(&input) {
                 inputs.push(input);
             }
         }
-        let images: Vec<Image> = inputs.iter().map(|&t| Image::of(graph, t)).collect::<Option<_>>()?;
+        let images: Vec<Image> = inputs.iter().map(|&t| image(t)).collect::<Option<_>>()?;
         let from = *images.first()?;
         let all_alike = || images.iter().all(|image| image.rows == to.rows);
         let lie_alike = images.iter().all(|image| (image.axis, image.rank) == (to.axis, to.rank));

@@ -1,6 +1,6 @@
 """Runs a model in TensorFlow Lite for Microcontrollers and a program that was made of its C on the same random inputs, and compares every bit of their outputs.
 
-Started by emitted.rs as `python -c SCRIPT MODEL RUNS SEED PROGRAM…`; a program may have words in front of it that run it. Prints JSON, one object a line, as verify.py does: `{"engine": version}`, and
+Started by emitted.rs as `python -c SCRIPT MODEL RUNS SEED HOP PROGRAM…`; with a hop, each input is the one before moved by so many rows, and only new rows are handed to the program, which may have words in front of it that run it. Prints JSON, one object a line, as verify.py does: `{"engine": version}`, and
 at the end either `{"result": …}`, `{"missing": why}` if the runtime is not installed, or `{"error": why, "model": "a" or "b"}`. A result of `seconds` tells how long an invocation takes, in both.
 """
 
@@ -8,7 +8,13 @@ import subprocess
 import time
 
 
-def interpreted(path, runs, seed):
+def slid(before, value, hop):
+    """An input of which only the last `hop` rows are new, and these."""
+    new = value[:, -hop:]
+    return numpy.concatenate([before[:, hop:], new], axis=1), new
+
+
+def interpreted(path, runs, seed, hop):
     """Inputs as bytes, outputs as arrays, and seconds, of every invocation."""
     from tflite_micro import runtime
     from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
@@ -19,14 +25,17 @@ def interpreted(path, runs, seed):
     names = [graph.Tensors(graph.Outputs(index)).Name() or b"" for index in range(graph.OutputsLength())]
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=256 << 20)
     generator = numpy.random.default_rng(seed)
-    given, made, seconds = [], [], []
+    given, made, seconds, before = [], [], [], None
     for _ in range(2 * runs):
         for index in range(graph.InputsLength()):
             details = interpreter.get_input_details(index)
             wanted = {"name": index, "dtype": details["dtype"], "shape": [int(extent) for extent in details["shape"]]}
-            value = random_value(wanted, generator)
+            value = new = random_value(wanted, generator)
+            if hop and before is not None:
+                value, new = slid(before, value, hop)
+            before = value
             interpreter.set_input(value, index)
-            given.append(numpy.ascontiguousarray(value).tobytes())
+            given.append(numpy.ascontiguousarray(new).tobytes())
         started = time.perf_counter()
         interpreter.invoke()
         seconds.append(time.perf_counter() - started)
@@ -48,7 +57,7 @@ def compared(expected, answer, names):
 
 
 def main():
-    path, runs, seed, program = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+    path, runs, seed, hop, program = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
     global numpy
     try:
         import importlib.metadata
@@ -62,7 +71,7 @@ def main():
         return
     report(engine=f"tflite_micro {version}")
     try:
-        given, expected, seconds, names = interpreted(path, runs, seed)
+        given, expected, seconds, names = interpreted(path, runs, seed, hop)
     except Exception as error:
         report(error=str(error), model="a")
         return

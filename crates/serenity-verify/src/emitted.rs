@@ -49,14 +49,16 @@ pub fn verify_emitted(
 ) -> Result<Verification, VerifyError> {
     let build =
         Temporary::folder().map_err(|source| VerifyError::Read { path: folder.to_owned(), source })?;
-    let program = compiled(folder, compiler, build.path())?;
+    let (program, hop) = compiled(folder, compiler, build.path())?;
     let engine = Engine::Tflm;
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let mut command = Command::new(&python);
-        command
-            .args(["-c", &[REPORT, SCRIPT].concat(), model])
-            .args([options.runs.to_string(), options.seed.to_string()]);
+        command.args(["-c", &[REPORT, SCRIPT].concat(), model]).args([
+            options.runs.to_string(),
+            options.seed.to_string(),
+            hop.to_string(),
+        ]);
         command.args(&compiler.runner).arg(&program);
         let reason = match child::output(&mut command, &Limits::default())
             .map_err(|none| none.reason())
@@ -83,8 +85,8 @@ pub fn verify_emitted(
     Err(VerifyError::NoEngine { skipped: vec![Skipped { engine, reason }], tried })
 }
 
-/// Compiles the code of a folder; returns the path of the program.
-fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, VerifyError> {
+/// Compiles the code of a folder; returns the path of the program, and by how many rows of its input windows move, or 0.
+fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<(PathBuf, u32), VerifyError> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path);
         text.map_err(|source| VerifyError::Read { path: path.to_string_lossy().into_owned(), source })
@@ -120,7 +122,13 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
         let lines: Vec<&str> = said.lines().filter(tells).take(3).collect();
         return Err(failed(if lines.is_empty() { said.trim().to_owned() } else { lines.join("; ") }));
     }
-    Ok(program)
+    Ok((program, hop(&header, &upper).unwrap_or(0)))
+}
+
+/// The rows of the input from one window to the next, if windows slide.
+fn hop(header: &str, upper: &str) -> Option<u32> {
+    let line = format!("#define {upper}_HOP ");
+    header.lines().find_map(|said| said.strip_prefix(&line)?.parse().ok())
 }
 
 /// How the input is handed over: whole, or row by row.
@@ -133,7 +141,8 @@ fn input(header: &str, prefix: &str, upper: &str) -> Vec<String> {
             ("ROWS", format!("{upper}_ROWS")),
             ("ROW_BYTES", format!("{upper}_ROW_BYTES")),
         ];
-        return names.map(|(name, value)| format!("-D{name}={value}")).to_vec();
+        let hop = hop(header, upper).map(|hop| format!("-DHOP={hop}"));
+        return names.map(|(name, value)| format!("-D{name}={value}")).into_iter().chain(hop).collect();
     }
     vec![format!("-DINVOKE={prefix}_invoke"), format!("-DEACH_INPUT={upper}_EACH_INPUT")]
 }

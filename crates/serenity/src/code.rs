@@ -4,7 +4,7 @@ use crate::run::Run;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serenity_emit::{Emitted, Library, Pushes, Scratch, Source, c_code_in_arrays, not_covered};
+use serenity_emit::{Emitted, Hop, Library, Pushes, Scratch, Source, c_code_in_arrays, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_pipeline::planned_model;
 use serenity_pipeline::stages::place::is_safe;
@@ -132,6 +132,19 @@ pub struct StatedPushes {
     pub most_macs: u64,
     /// Multiplications of the rest of the network, which the last push runs as well.
     pub rest_macs: u64,
+    /// How windows slide over the rows; null if they do not, and a run begins anew with each input.
+    pub hop: Option<StatedHop>,
+}
+
+/// Windows that slide over rows without an end.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct StatedHop {
+    /// Rows from one window to the next.
+    pub rows: u64,
+    /// Multiplications from one window to the next, on average, with the rest of the network.
+    pub macs: u64,
+    /// Multiplications of a window that has nothing in common with another.
+    pub window_macs: u64,
 }
 
 impl<'a> StatedCode<'a> {
@@ -139,8 +152,9 @@ impl<'a> StatedCode<'a> {
     pub fn of(emitted: &'a Emitted, files: &'a [String]) -> Self {
         let Emitted { ref prefix, arena, state, constants: flash, steps, instructions, .. } = *emitted;
         let pushes = emitted.pushes.map(|pushes| {
-            let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs } = pushes;
-            StatedPushes { rows, row_bytes, mean_macs, most_macs, rest_macs }
+            let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs, hop } = pushes;
+            let hop = hop.map(|Hop { rows, macs, window_macs }| StatedHop { rows, macs, window_macs });
+            StatedPushes { rows, row_bytes, mean_macs, most_macs, rest_macs, hop }
         });
         Self { prefix, ram: emitted.ram(), arena, state, flash, steps, instructions, pushes, files }
     }

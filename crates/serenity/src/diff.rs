@@ -220,7 +220,7 @@ fn kinds(input: &Input) -> BTreeSet<String> {
 }
 
 /// Multiply-accumulates of a graph.
-fn macs(graph: &Graph) -> u64 {
+pub(crate) fn macs(graph: &Graph) -> u64 {
     graph.op_ids().filter_map(|op| macs_of(graph, op)).fold(0, u64::saturating_add)
 }
 

@@ -34,6 +34,7 @@ pub mod plan_check;
 mod plan_file;
 pub mod run;
 pub mod sample;
+pub mod slide;
 pub mod stream;
 pub mod write;
 

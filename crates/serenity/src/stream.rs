@@ -70,7 +70,7 @@ pub fn best_code(
 }
 
 /// Multiplications of a run.
-fn macs(found: &Optimized) -> u64 {
+pub(crate) fn macs(found: &Optimized) -> u64 {
     let loops = found.plan.loops.as_ref();
     loops.map_or_else(|| macs_of(found.model.graph()), |loops| loops.macs + loops.extra_macs)
 }
@@ -81,14 +81,14 @@ fn least(prefix: &Prefix, rows: Rows) -> u64 {
 }
 
 /// The planned model with its ops in the order of the plan, without places.
-fn in_order(found: &Optimized) -> Result<Input, Error> {
+pub(crate) fn in_order(found: &Optimized) -> Result<Input, Error> {
     let model = &found.model;
     let bytes = model.file.planned(&found.plan.orders(), None, None);
     let bytes = bytes.map_err(|source| Error::file(&model.name, source))?;
     load_bytes(&model.name, bytes, Format::TfLite, &ReadOptions::default())
 }
 
-fn not_streamed(input: &Input) -> Error {
+pub(crate) fn not_streamed(input: &Input) -> Error {
     let graph = input.graph();
     let why = match graph.inputs() {
         [_] => {
@@ -236,11 +236,7 @@ pub fn claim(stream: &Stream, arena: u64) -> StreamClaim {
 
 /// The part of a model that runs row by row, as C is written from it.
 fn streamed(whole: &Input, stream: &Stream, rest_macs: u64) -> Result<SourceStream, Error> {
-    let Source { graphs, .. } = anywhere(whole)?;
-    let main = graphs.into_iter().next().ok_or_else(|| not_streamed(whole))?;
-    let ops = main.ops[..stream.ops.len()].to_vec();
-    let made = ops.iter().filter_map(|op| op.outputs.first().copied().flatten());
-    let tensors: Vec<usize> = main.inputs.iter().copied().chain(made).collect();
+    let (graph, tensors) = first_ops(whole, stream.ops.len())?;
     let line = |(line, &tensor): (&Line, &usize)| {
         let Line { rows, row_bytes, held, place, newest, .. } = *line;
         StreamLine { tensor, rows, row_bytes, held, place, newest }
@@ -259,11 +255,22 @@ fn streamed(whole: &Input, stream: &Stream, rest_macs: u64) -> Result<SourceStre
         macs: stream.macs.clone(),
         rest_macs,
         bytes: stream.bytes,
-        graph: SourceGraph { tensors: main.tensors, ops, inputs: main.inputs, outputs: Vec::new() },
+        graph,
+        slide: None,
     })
 }
 
-fn rule(rule: Rule) -> StreamRule {
+/// The first operators of a model, and the tensor of each line of their stream.
+pub(crate) fn first_ops(whole: &Input, count: usize) -> Result<(SourceGraph, Vec<usize>), Error> {
+    let Source { graphs, .. } = anywhere(whole)?;
+    let main = graphs.into_iter().next().ok_or_else(|| not_streamed(whole))?;
+    let ops = main.ops[..count].to_vec();
+    let made = ops.iter().filter_map(|op| op.outputs.first().copied().flatten());
+    let tensors = main.inputs.iter().copied().chain(made).collect();
+    Ok((SourceGraph { tensors: main.tensors, ops, inputs: main.inputs, outputs: Vec::new() }, tensors))
+}
+
+pub(crate) fn rule(rule: Rule) -> StreamRule {
     let row = |stride: i64, offset: i64, times: i64| StreamRule::Row {
         stride: stride as u64,
         offset: offset as u64,

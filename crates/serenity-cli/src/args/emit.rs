@@ -32,6 +32,7 @@ pub(crate) enum EmitCommand {
     serenity emit c model.tflite -o firmware/model\n  \
     serenity emit c model.tflite -o firmware/model --loops --name kws\n  \
     serenity emit c model.tflite -o firmware/model --loops --stream rows\n  \
+    serenity emit c model.tflite -o firmware/model --stream time --hop 2\n  \
     serenity emit c model.tflite -o firmware/model --loops --budget 64KB || echo 'does not fit'\n  \
     serenity emit c model.tflite -o components/kws --layout esp-idf\n  \
     serenity verify model.tflite firmware/model\n\n\
@@ -54,6 +55,9 @@ pub(crate) struct EmitCArgs {
     /// is never in memory.
     #[arg(long, value_name = "WHAT")]
     pub(crate) stream: Option<Streaming>,
+    /// With --stream time: rows from one window to the next [default: 1].
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) hop: Option<u64>,
     /// The build that the code is for: what it expects is written beside the code.
     ///
     /// plain: the code alone. cmake: a library for `add_subdirectory`. esp-idf: a component. zephyr: a module. arduino, platformio: a library.
@@ -79,4 +83,7 @@ pub(crate) struct EmitCArgs {
 pub(crate) enum Streaming {
     /// Row by row, from the top.
     Rows,
+    /// Row by row without an end, as a microphone delivers them: the network runs on the last rows, again after every
+    /// --hop of them. What windows have in common is computed once and kept.
+    Time,
 }

@@ -12,12 +12,13 @@ use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::code::StatedCode;
-use serenity::emit::{Emitted, Library, Pushes, prefix_of};
+use serenity::emit::{Emitted, Hop, Library, Pushes, prefix_of};
 use serenity::layout::Layout;
 use serenity::loops::streams::Rows;
 use serenity::pipeline::Need;
 use serenity::pipeline::target::KernelsName;
 use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::slide::slide;
 use serenity::stream::{best_code, stream};
 use serenity::write::NewFile;
 use serenity::{Input, Options};
@@ -61,6 +62,10 @@ fn check_layout(args: &EmitCArgs) -> Result<(), Failure> {
 
 /// The code of the model, planned for emitted kernels.
 fn emitted(args: &EmitCArgs, input: &Input) -> Result<Emitted, Failure> {
+    if args.hop.is_some() && args.stream != Some(Streaming::Time) {
+        let message = "--hop: only windows over time move by rows";
+        return refuse(message, "say --stream time as well");
+    }
     if args.changes.no_plan {
         let message = "--no-plan: emitted C needs the places of all tensors";
         return refuse(message, "leave out --no-plan");
@@ -79,6 +84,10 @@ fn emitted(args: &EmitCArgs, input: &Input) -> Result<Emitted, Failure> {
     let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
     let emitted = match args.stream {
         Some(Streaming::Rows) => stream(input, &options, Rows::Pushed, &prefix)?.code,
+        Some(Streaming::Time) => {
+            let budget = args.budget.map(|budget| budget.bytes);
+            slide(input, &options, args.hop.unwrap_or(1), budget, &prefix)?.code
+        }
         None => {
             let found = serenity::optimize(input, &options)?;
             best_code(input, &found, &options, &prefix)?.0
@@ -235,13 +244,27 @@ impl Code {
             paint(GOOD, less)
         )?;
         writeln!(out, "  constants    {:>10} bytes of flash, and the code", thousands(*constants))?;
-        if let Some(Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs }) = self.emitted.pushes {
+        if let Some(Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs, hop }) = self.emitted.pushes {
             let [mean, most, rest] = [mean_macs, most_macs, rest_macs].map(thousands);
-            writeln!(
-                out,
-                "  pushes       {:>10} rows of {row_bytes} bytes; {mean} MACs each, {most} at most; the rest {rest}",
-                thousands(rows)
-            )?;
+            let rows = thousands(rows);
+            if let Some(Hop { rows: frames, macs, window_macs }) = hop {
+                writeln!(
+                    out,
+                    "  window       {rows:>10} rows of {row_bytes} bytes, the next after {frames}"
+                )?;
+                writeln!(
+                    out,
+                    "  MACs         {:>10} per window instead of {}: {:.1}x less; {most} at most per row, and {rest} when a window is full",
+                    thousands(macs),
+                    thousands(window_macs),
+                    factor(window_macs, macs)
+                )?;
+            } else {
+                writeln!(
+                    out,
+                    "  pushes       {rows:>10} rows of {row_bytes} bytes; {mean} MACs each, {most} at most; the rest {rest}"
+                )?;
+            }
         }
         if let Some(number) = instructions {
             let millions = *number as f64 / 1e6;

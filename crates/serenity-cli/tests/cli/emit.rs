@@ -83,6 +83,23 @@ fn rows_are_pushed() {
 }
 
 #[test]
+fn windows_slide_over_time() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "mobilenet?resolution=64", "-o", "net.tflite", "--int8"]);
+    let slide = ["emit", "c", "net.tflite", "-o", "time", "--stream", "time", "--hop"];
+    let time = desk.run(&[&slide[..], &["16", "--json"]].concat()).json();
+    let (pushes, hop) = (&time["pushes"], &time["pushes"]["hop"]);
+    assert_eq!((&pushes["rows"], &hop["rows"]), (&json!(64), &json!(16)));
+    assert!(hop["macs"].as_u64() < hop["window_macs"].as_u64(), "{time}");
+    let header = desk.read("time/model.h");
+    let declared = ["#define NET_ROWS 64\n", "#define NET_HOP 16\n", "int32_t net_push(const void *row);"];
+    assert!(declared.iter().all(|line| header.contains(line)) && !header.contains("INPUT"), "{header}");
+    let run = desk.run(&[&slide[..], &["65"]].concat());
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("`net.tflite` cannot run in windows that move by 65 rows"), "{run:?}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let desk = desk();
     desk.write("file", "");
@@ -94,6 +111,10 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         (
             &["emit", "c", "net.tflite", "-o", "dir", "--stream", "rows", "--kernels", "cmsis-nn"],
             "rows that lie apart",
+        ),
+        (
+            &["emit", "c", "net.tflite", "-o", "dir", "--stream", "rows", "--hop", "2"],
+            "only windows over time",
         ),
         (&["emit", "c", "net.tflite", "-o", "dir", "--runtime", "litert"], "plan for TFLM"),
         (&["optimize", "net.tflite", "--emit-c", "dir", "--kernels", "esp-nn"], "kernels of its own"),

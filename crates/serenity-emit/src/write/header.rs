@@ -5,7 +5,7 @@ use crate::emitter::Emitter;
 use crate::names::in_comment;
 use crate::pool::float;
 use crate::source::{DataPlace, SourceStream, SourceTensor};
-use crate::stream::Pushes;
+use crate::stream::{Hop, Pushes};
 use serenity_ir::ElementType;
 use std::fmt::Write;
 
@@ -15,6 +15,7 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let about = in_comment(&emitter.source.about);
     let stream = emitter.source.stream.as_ref();
     let pushes = stream.and_then(SourceStream::pushes);
+    let is_sliding = pushes.is_some_and(|pushes| pushes.hop.is_some());
     let how = if pushes.is_some() {
         format!("Push the rows of the input into {prefix}_push(), read the outputs when it says so.")
     } else {
@@ -24,7 +25,12 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let _ = write!(
         text,
         "#ifndef {upper}_MODEL_H\n#define {upper}_MODEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define {upper}_ALIGNED alignas(16)\nextern \"C\" {{\n#else\n#define {upper}_ALIGNED _Alignas(16)\n#endif\n\n\
-         /* All tensors lie here. It is defined in model.c; with {upper}_ARENA_BY_CALLER it is yours to define,\n * aligned to 16 bytes, and a macro of this name is an address of yours. What it holds is of no use between runs:\n * inputs must be filled before each. */\n"
+         /* All tensors lie here. It is defined in model.c; with {upper}_ARENA_BY_CALLER it is yours to define,\n * aligned to 16 bytes, and a macro of this name is an address of yours.{} */\n",
+        if is_sliding {
+            ""
+        } else {
+            " What it holds is of no use between runs:\n * inputs must be filled before each."
+        }
     );
     for (array, (begin, end)) in emitter.arrays().enumerate() {
         let name = emitter.array(array);
@@ -89,7 +95,11 @@ pub(super) fn text(emitter: &Emitter) -> String {
 /// The functions of a network whose input comes row by row.
 fn pushed(text: &mut String, prefix: &str, pushes: Pushes) {
     let upper = prefix.to_uppercase();
-    let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs } = pushes;
+    let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs, hop } = pushes;
+    if let Some(hop) = hop {
+        slides(text, prefix, pushes, hop);
+        return;
+    }
     let _ = write!(
         text,
         "/* The input comes row by row, from the top. {prefix}_push() copies a row of {row_bytes} bytes and computes what can be\n \
@@ -97,6 +107,24 @@ fn pushed(text: &mut String, prefix: &str, pushes: Pushes) {
          * of the rest of the network. It returns 1 when that was the last row and the outputs are there, until the next push; otherwise 0.\n \
          * {prefix}_begin() drops the rows so far; it need not be called before the first row, or after the last. */\n\
          #define {upper}_ROWS {rows}\n#define {upper}_ROW_BYTES {row_bytes}\n\
+         void {prefix}_begin(void);\nint32_t {prefix}_push(const void *row);\n"
+    );
+}
+
+/// The functions of a network whose windows slide over rows without an end.
+fn slides(text: &mut String, prefix: &str, pushes: Pushes, hop: Hop) {
+    let upper = prefix.to_uppercase();
+    let Pushes { rows, row_bytes, most_macs, rest_macs, .. } = pushes;
+    let Hop { rows: frames, macs, window_macs } = hop;
+    let _ = write!(
+        text,
+        "/* The input comes row by row, without an end: {prefix}_push() takes the next row, of {row_bytes} bytes. A window is {rows} rows.\n \
+         * It returns 1 when a window is full, first after {rows} rows and then after every {frames}, otherwise 0. The outputs are then those of\n \
+         * the whole network for the last {rows} rows, to the last bit; they are there until the next push.\n \
+         * What windows have in common is computed once: {macs} multiplications per window instead of {window_macs}, at most {most_macs} of\n \
+         * them for a row and {rest_macs} more when a window is full. What is kept lies in the arena: nothing else may write there.\n \
+         * {prefix}_begin() drops the rows so far; it need not be called before the first row. */\n\
+         #define {upper}_ROWS {rows}\n#define {upper}_HOP {frames}\n#define {upper}_ROW_BYTES {row_bytes}\n\
          void {prefix}_begin(void);\nint32_t {prefix}_push(const void *row);\n"
     );
 }

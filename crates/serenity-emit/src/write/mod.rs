@@ -3,6 +3,7 @@
 mod header;
 mod kernels;
 mod model;
+mod slide;
 mod stream;
 
 use crate::Emitted;

@@ -12,6 +12,9 @@ const END: u8 = 254;
 /// Where rows lie: ahead of the functions of operators.
 pub(super) fn places(emitter: &Emitter) -> String {
     let Some(stream) = &emitter.source.stream else { return String::new() };
+    if let Some(slide) = &stream.slide {
+        return super::slide::places(emitter, stream, slide);
+    }
     let prefix = &emitter.prefix;
     let count = stream.lines.len();
     let is_tight = stream.is_tight();
@@ -74,6 +77,9 @@ fn window(stream: &SourceStream, prefix: &str) -> String {
 /// The steps, and the functions that take them.
 pub(super) fn run(emitter: &Emitter) -> String {
     let Some(stream) = &emitter.source.stream else { return String::new() };
+    if let Some(slide) = &stream.slide {
+        return super::slide::run(emitter, stream, slide);
+    }
     let prefix = &emitter.prefix;
     let is_tight = stream.is_tight();
     let codes = codes(stream);

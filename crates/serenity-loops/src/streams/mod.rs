@@ -9,10 +9,12 @@
 //! | `prefix` | which operators, between which rings |
 //! | `follow` | the sequence of steps, and how many rows each ring holds |
 //! | `places` | where rings lie |
+//! | `slide` | windows that slide over time |
 
 mod follow;
 mod places;
 mod prefix;
+pub mod slide;
 
 pub use prefix::{Prefix, Rule, StreamOp};
 

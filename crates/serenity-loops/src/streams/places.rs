@@ -4,11 +4,12 @@ use super::follow::{Followed, follow};
 use super::prefix::{Prefix, Rule};
 use super::{Form, Line, Rows, Stream};
 use serenity_arena::{Buffer, Limits, Options, Planner, Problem, place};
+use std::collections::BTreeSet;
 
 /// Work to place the rings of a stream: enough for dozens.
-const WORK: u64 = 200_000;
+pub(super) const WORK: u64 = 200_000;
 /// Rings begin at multiples of this, so that elements are aligned.
-const ALIGNMENT: u64 = 4;
+pub(super) const ALIGNMENT: u64 = 4;
 
 /// A buffer of a line: its ring, or where its new rows lie.
 #[derive(Clone, Copy)]
@@ -72,7 +73,7 @@ impl Prefix {
         (rings + most.unwrap_or(0)) as u64
     }
 
-    fn is_sum(&self) -> bool {
+    pub(super) fn is_sum(&self) -> bool {
         self.ops.last().is_some_and(|op| op.rule == Rule::Sum)
     }
 
@@ -106,7 +107,7 @@ impl Prefix {
             }
         }
         if form == Form::Tight {
-            let times = Times::best(self, followed);
+            let times = Times::best(self, &followed.fresh);
             for line in (0..last).filter(|&line| !is_there(line)) {
                 let (first, until) = times.of(line);
                 let steps = first as i64..until as i64 + 1;
@@ -121,7 +122,7 @@ impl Prefix {
 ///
 /// Two such buffers are in use at once only while an operator runs that touches both, whatever the sequence. As an
 /// interval of a sequence a buffer also counts at the places between, so one is searched in which there are few.
-struct Times<'p> {
+pub(super) struct Times<'p> {
     /// By line: bytes of a row, and the operators that touch its new row.
     touched: Vec<(u64, Vec<usize>)>,
     /// The place of each operator; the input comes ahead of all.
@@ -130,10 +131,9 @@ struct Times<'p> {
 }
 
 impl<'p> Times<'p> {
-    fn best(prefix: &'p Prefix, followed: &Followed) -> Self {
-        let by = |line: usize| {
-            line.checked_sub(1).into_iter().chain(followed.fresh[line].iter().copied()).collect()
-        };
+    /// `readers` are the operators that read the new row of each line in its buffer.
+    pub(super) fn best(prefix: &'p Prefix, readers: &[BTreeSet<usize>]) -> Self {
+        let by = |line: usize| line.checked_sub(1).into_iter().chain(readers[line].iter().copied()).collect();
         let touched =
             prefix.shapes.iter().enumerate().map(|(line, shape)| (shape.row_bytes as u64, by(line)));
         let count = prefix.ops.len();
@@ -165,7 +165,7 @@ impl<'p> Times<'p> {
     }
 
     /// The first and the last place at which the new row of a line is in use.
-    fn of(&self, line: usize) -> (usize, usize) {
+    pub(super) fn of(&self, line: usize) -> (usize, usize) {
         let places = || self.touched[line].1.iter().map(|&op| self.places[op]);
         let first = if line == 0 { 0 } else { places().min().unwrap_or(0) };
         (first, places().max().unwrap_or(first))

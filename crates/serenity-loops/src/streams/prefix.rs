@@ -65,7 +65,7 @@ impl Prefix {
     /// All prefixes of an order that can run row by row, the shortest first.
     pub fn all(graph: &Graph, order: &[OpId]) -> Vec<Self> {
         let &[input] = graph.inputs() else { return Vec::new() };
-        let Some(shape) = shape_of(graph, input) else { return Vec::new() };
+        let Some(shape) = shape_of(graph, input).filter(|shape| shape.rows >= 2) else { return Vec::new() };
         let (mut ops, mut shapes, mut found) = (Vec::new(), vec![shape], Vec::new());
         for &op in order {
             let Some((one, shape)) = streamed(graph, op, &shapes) else { break };
@@ -111,7 +111,7 @@ fn leaving(graph: &Graph, ops: &[StreamOp], shapes: &[Shape]) -> Vec<usize> {
 
 /// Images of four dimensions whose rows are their second.
 fn shape_of(graph: &Graph, tensor: TensorId) -> Option<Shape> {
-    let image = Image::of(graph, tensor).filter(|image| (image.axis, image.rank) == (1, 4))?;
+    let image = Image::upright(graph, tensor)?;
     let row_bytes = graph.tensor(tensor).bytes as i64 / image.rows;
     Some(Shape { tensor, rows: image.rows, row_bytes })
 }
@@ -121,7 +121,7 @@ fn streamed(graph: &Graph, op: OpId, shapes: &[Shape]) -> Option<(StreamOp, Shap
     if let Some((reads, shape)) = summed(graph, op).and_then(|(t, shape)| Some((line(t)?, shape))) {
         return Some((StreamOp { op, reads: vec![reads], rule: Rule::Sum, macs: 0 }, shape));
     }
-    let local = RowLocal::of(graph, op)?;
+    let local = RowLocal::upright(graph, op)?;
     let shape = shape_of(graph, local.output)?;
     let reads: Vec<usize> = local.inputs.iter().map(|&t| line(t)).collect::<Option<_>>()?;
     let macs = local.macs / shape.rows as u64;

@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 
 const CAREFUL: &str = "-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all";
 
-fn options(input: &Input, loops: bool) -> Options {
+pub(crate) fn options(input: &Input, loops: bool) -> Options {
     let (model, loops) = (MemoryModel::Tflm(Kernels::Emitted), loops.then(Loops::default));
     Options { model, loops, ..Options::for_input(input) }
 }
 
 /// Runs emitted C and TFLM on the same inputs.
 #[track_caller]
-fn assert_same(model: &Path, code: &Emitted, folder: &Path, runs: u32) {
+pub(crate) fn assert_same(model: &Path, code: &Emitted, folder: &Path, runs: u32) {
     std::fs::create_dir_all(folder).unwrap();
     for (name, text) in &code.files {
         std::fs::write(folder.join(name), text).unwrap();

@@ -14,6 +14,7 @@ mod devices;
 mod devices_tflm;
 mod emitted_c;
 mod emitted_layers;
+mod emitted_slides;
 mod emitted_streams;
 mod exact_engine;
 mod example_firmware;

@@ -90,6 +90,19 @@ pub(crate) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
     author.finish(12)
 }
 
+/// The bytes of a `.tflite` file whose input has time along its rows: long enough that windows which slide have much in
+/// common.
+pub(crate) fn network_over_time(random: &mut Random, dtype: ElementType) -> Vec<u8> {
+    let mut author = Author::new(random, dtype);
+    let size = [author.random.between(16, 48) as u64, author.random.between(1, 5) as u64];
+    author.input(size);
+    let ops = 2 + author.random.below(7);
+    while author.operands.len() < ops {
+        author.layer();
+    }
+    author.finish(12)
+}
+
 fn affine(scale: f32, zero: i64) -> Quantization {
     Quantization { scales: vec![scale], zero_points: vec![zero], axis: 0 }
 }
