@@ -74,12 +74,18 @@ const run = () => {
   ask("run", { file: model, wishes: wishes() });
 };
 
+// Until somebody says otherwise, a model for TFLM is for a small board, and one for ONNX Runtime is for no board.
+let isChosen = false;
+const suggest = (name) => {
+  if (!isChosen) byId("budget").value = byId("board").value = /\.onnx$/i.test(name) ? "" : byId("budget").defaultValue;
+};
 // A model that comes before the tool is loaded waits for it.
 let isWaiting = false;
 const take = (file) => {
   if (task && task !== "start") return;
   model = file;
   byId("name").textContent = file.name;
+  suggest(file.name);
   isWaiting = !worker || task === "start";
   if (!isWaiting) run();
 };
@@ -119,6 +125,7 @@ const answers = {
     if (!byId("network").length) {
       const { boards, kernels, networks, rewrites, runtimes, version } = choices;
       options(byId("board"), boards.map(({ name, budget }) => [budget, `${name}, ${budget}`]));
+      byId("board").value = byId("budget").value;
       options(byId("network"), networks.map(({ name }) => [name]));
       options(form.elements.kernels, kernels.map((name) => [name]));
       options(form.elements.rewrite, rewrites.map((name) => [name]));
@@ -159,13 +166,15 @@ const answers = {
     say("Trying all ways to fit…");
     ask("ways");
   },
-  ways({ table }) {
+  ways({ table, macs, report: withWays }) {
     busy(null);
+    // Now it says what would make the model fit.
+    if (withWays) report.srcdoc = sheet.report = withWays;
     say("Done.");
     byId("ways").hidden = false;
     const first = table.fits ? `Fits: ${table.ways[table.chosen].name}, the way that asks least of the application.` : "Does not fit in any way.";
     byId("advice").replaceChildren(...coded([first, ...table.advice].join(" ")));
-    byId("ways").querySelector("tbody").replaceChildren(...table.ways.map((way, row) => wayRow(table, way, row)));
+    byId("ways").querySelector("tbody").replaceChildren(...table.ways.map((way, row) => wayRow({ ...table, macs }, way, row)));
   },
   file({ bytes }) {
     busy(null);
@@ -217,8 +226,14 @@ byId("try").onclick = () => {
   say("Making the network…");
   ask("network", { name: byId("network").value });
 };
-byId("board").onchange = ({ target }) => { byId("budget").value = target.value; };
-byId("budget").oninput = ({ target }) => { byId("board").value = target.value; };
+byId("board").onchange = ({ target }) => {
+  isChosen = true;
+  byId("budget").value = target.value;
+};
+byId("budget").oninput = ({ target }) => {
+  isChosen = true;
+  byId("board").value = target.value;
+};
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
 const dragged = (event, isOver) => {
   event.preventDefault();

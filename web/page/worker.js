@@ -57,7 +57,7 @@ const tasks = {
     return { sheet: JSON.parse(desk.sheet()), smaller: desk.file("model"), plan: desk.file("plan") };
   },
   ways() {
-    return { table: JSON.parse(desk.table() ?? "null") };
+    return JSON.parse(desk.ways());
   },
   file({ which }) {
     return { bytes: desk.file(which) };

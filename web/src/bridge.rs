@@ -48,13 +48,13 @@ impl Desk {
     }
 
     /// The report, and what can be downloaded, as JSON.
-    pub fn sheet(&mut self) -> Result<String, JsValue> {
-        self.0.sheet().map(|sheet| as_json(&sheet)).map_err(|complaint| thrown(&complaint))
+    pub fn sheet(&self) -> String {
+        as_json(&self.0.sheet())
     }
 
-    /// The table of all ways as JSON, if there is a budget.
-    pub fn table(&mut self) -> Result<Option<String>, JsValue> {
-        self.0.table().map_err(|complaint| thrown(&complaint))
+    /// All ways to make the model fit as JSON, if there is a budget.
+    pub fn ways(&mut self) -> Result<Option<String>, JsValue> {
+        self.0.ways().map_err(|complaint| thrown(&complaint))
     }
 
     /// One of the files.

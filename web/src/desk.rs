@@ -45,13 +45,14 @@ pub struct Sheet {
     budget: Option<String>,
 }
 
-/// The table of all ways.
+/// What takes longer: all ways to make the model fit.
 #[derive(Serialize)]
-struct Table<'a> {
+struct Ways<'a> {
+    /// The report with the ways that would help, if the model does not fit.
+    report: Option<String>,
     /// Multiplications of a run of the model as it came.
     macs: u64,
-    #[serde(flatten)]
-    fit: StatedFit<'a>,
+    table: StatedFit<'a>,
 }
 
 impl Desk {
@@ -87,19 +88,6 @@ impl Desk {
         plan.counts_everything() && self.asked.budget.is_some_and(|budget| !fits(budget.bytes))
     }
 
-    /// Tries all ways to make the model fit, if there is a budget.
-    ///
-    /// # Errors
-    /// If the model cannot be planned at all.
-    fn try_all_ways(&mut self) -> Result<(), Complaint> {
-        let (Some(question), None) = (self.question(), &self.ways) else { return Ok(()) };
-        // The table is that of `serenity fit`, whatever changes the form asks for.
-        let target = Target { rewrites: None, loops: None, int8_io: false, ..self.asked.target.clone() };
-        let options = options(&target, &self.input, self.progress.clone())?;
-        self.ways = Some(Arc::new(serenity_fit::fit(&self.input, &options, &question)?));
-        Ok(())
-    }
-
     fn question(&self) -> Option<Question> {
         Some(Question {
             budget: self.asked.budget?.bytes,
@@ -111,46 +99,46 @@ impl Desk {
         })
     }
 
-    /// The report, and what can be downloaded.
-    ///
-    /// # Errors
-    /// If the model cannot be planned without the changes that were asked for.
-    pub fn sheet(&mut self) -> Result<Sheet, Complaint> {
-        if self.is_too_large() {
-            self.try_all_ways()?;
-        }
+    /// The report, and what can be downloaded. What would help a model that does not fit is not in it yet.
+    pub fn sheet(&self) -> Sheet {
+        let nothing = Fit { rows: Vec::new(), macs: 0, advice: Vec::new() };
         let model = self.model_name();
-        let command = format!("-o {model} -o report.html --plan plan.json");
-        Ok(Sheet {
-            report: self.report(),
-            command: self.asked.command("optimize", &command),
+        let outputs = format!("-o {model} -o report.html --plan plan.json");
+        Sheet {
+            report: self.report(self.is_too_large().then(|| Arc::new(nothing))),
+            command: self.asked.command("optimize", &outputs),
             code: self.emitting().is_ok().then(|| self.asked.command("emit c", "-o code")),
             budget: self.asked.budget.map(|budget| budget.to_string()),
             model,
-        })
+        }
     }
 
-    fn report(&self) -> String {
+    fn report(&self, ways: Option<Arc<Fit>>) -> String {
         let asked = PageOptions {
             budget: self.asked.budget.map(|budget| budget.bytes),
             budget_typed: self.asked.budget_typed(),
-            ways: self.ways.clone(),
+            ways,
             typed: self.asked.typed.clone(),
             ..PageOptions::default()
         };
         page(&self.input, &self.found, &self.options, &asked).to_html()
     }
 
-    /// The table of all ways as JSON, if there is a budget.
+    /// The table of all ways as JSON, if there is a budget, and the report with those that help.
     ///
     /// # Errors
     /// If the model cannot be planned at all.
-    pub fn table(&mut self) -> Result<Option<String>, Complaint> {
-        self.try_all_ways()?;
-        let (Some(fit), Some(question)) = (&self.ways, self.question()) else { return Ok(None) };
-        let stated = StatedFit::new(fit, self.options.model, &question, fit.first(|_| true));
-        let table = Table { macs: fit.macs, fit: stated };
-        Ok(Some(serde_json::json!(table).to_string()))
+    pub fn ways(&mut self) -> Result<Option<String>, Complaint> {
+        let Some(question) = self.question() else { return Ok(None) };
+        // The table is that of `serenity fit`, whatever changes the form asks for.
+        let target = Target { rewrites: None, loops: None, int8_io: false, ..self.asked.target.clone() };
+        let options = options(&target, &self.input, self.progress.clone())?;
+        let fit = Arc::new(serenity_fit::fit(&self.input, &options, &question)?);
+        let table = StatedFit::new(&fit, self.options.model, &question, fit.first(|_| true));
+        let report = self.is_too_large().then(|| self.report(Some(Arc::clone(&fit))));
+        let ways = serde_json::json!(Ways { report, macs: fit.macs, table }).to_string();
+        self.ways = Some(fit);
+        Ok(Some(ways))
     }
 
     /// One of the files: `model`, `plan`, `code`, or the number of a row of the table.
@@ -236,9 +224,9 @@ mod tests {
     #[test]
     fn the_smaller_model_is_a_model_and_its_plan_a_plan() {
         let mut desk = open(&Wishes::default());
-        let sheet = desk.sheet().unwrap();
+        let sheet = desk.sheet();
         assert_eq!((sheet.model.as_str(), sheet.budget), ("smaller.tflite", None));
-        assert!(sheet.report.starts_with("<!DOCTYPE html>") && desk.table().unwrap().is_none());
+        assert!(sheet.report.starts_with("<!DOCTYPE html>") && desk.ways().unwrap().is_none());
         let model = desk.file("model").unwrap();
         let again = Desk::open("smaller.tflite", model, &Wishes::default(), None).unwrap();
         assert_eq!(again.found.plan.before.needs(), desk.found.plan.after.needs());
@@ -248,10 +236,12 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_comes_with_all_ways_and_their_files() {
-        let mut desk = open(&with_budget("20KiB"));
-        let report = desk.sheet().unwrap().report;
-        assert!(report.contains("does not fit") || report.contains("does <b>not"), "no verdict");
-        let table: serde_json::Value = serde_json::from_str(&desk.table().unwrap().unwrap()).unwrap();
+        let mut desk = open(&with_budget("28KiB"));
+        let (first, remedies) = (desk.sheet().report, "What would make it fit");
+        assert!(first.contains("Does not fit 28 KiB") && !first.contains(remedies));
+        let made: serde_json::Value = serde_json::from_str(&desk.ways().unwrap().unwrap()).unwrap();
+        assert!(made["report"].as_str().unwrap().contains(remedies));
+        let table = &made["table"];
         let ways = table["ways"].as_array().unwrap();
         for (row, way) in ways.iter().enumerate() {
             let has_file = !way["command"].is_null();

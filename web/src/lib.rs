@@ -4,8 +4,8 @@
 //! and what was made of it: the report, the table of `fit`, and all files that can be downloaded. `bridge.rs` hands
 //! this to the worker of the page, `page/worker.js`.
 //!
-//! Guarantees: each file is, byte for byte, what the command that stands beside it writes. Nothing is read or written
-//! but memory.
+//! Guarantees: each file is, byte for byte, what the command that stands beside it writes (a plan, but for the seconds
+//! that it took), unless a search reaches the limits of a page. Nothing is read or written but memory.
 
 #[cfg(target_family = "wasm")]
 mod bridge;
