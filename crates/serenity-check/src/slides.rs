@@ -9,7 +9,7 @@
 //! round: they may share bytes with nothing, so it does not matter how far.
 
 use crate::StreamFault;
-use crate::streams::{Line, Reads, followed};
+use crate::streams::{Line, Made, Reads, followed};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -150,7 +150,7 @@ struct At {
 struct Machine<'c> {
     claim: &'c SlideClaim,
     lines: Vec<Line>,
-    ops: Vec<(Vec<usize>, Reads)>,
+    ops: Vec<Made>,
     /// Bytes of the result of sums.
     leaving: u64,
     contents: Contents,
@@ -166,7 +166,7 @@ impl<'c> Machine<'c> {
     fn new(
         claim: &'c SlideClaim,
         lines: Vec<Line>,
-        ops: Vec<(Vec<usize>, Reads)>,
+        ops: Vec<Made>,
         leaving: u64,
     ) -> Result<Self, StreamFault> {
         let shape = |reason: &str| Err(StreamFault::Shape(reason.to_owned()));
