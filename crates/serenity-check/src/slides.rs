@@ -9,7 +9,7 @@
 //! round: they may share bytes with nothing, so it does not matter how far.
 
 use crate::StreamFault;
-use crate::streams::{Line, Reads, followed};
+use crate::streams::{Line, Made, Reads, followed};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -150,7 +150,7 @@ struct At {
 struct Machine<'c> {
     claim: &'c SlideClaim,
     lines: Vec<Line>,
-    ops: Vec<(Vec<usize>, Reads)>,
+    ops: Vec<Made>,
     /// Bytes of the result of sums.
     leaving: u64,
     contents: Contents,
@@ -166,7 +166,7 @@ impl<'c> Machine<'c> {
     fn new(
         claim: &'c SlideClaim,
         lines: Vec<Line>,
-        ops: Vec<(Vec<usize>, Reads)>,
+        ops: Vec<Made>,
         leaving: u64,
     ) -> Result<Self, StreamFault> {
         let shape = |reason: &str| Err(StreamFault::Shape(reason.to_owned()));
@@ -501,5 +501,93 @@ impl<'c> Machine<'c> {
             self.wanted.insert(window, all);
         }
         &self.wanted[&window]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use serenity_ir::{ElementType, GraphBuilder, Op, OpKind, Tensor};
+
+    /// A pool over two of four rows of one byte, and something that reads its result.
+    fn pool() -> Graph {
+        let mut graph = GraphBuilder::new("pool");
+        let tensor = |rows: u64| Tensor::shaped("", vec![1, rows, 1, 1], ElementType::Int8).unwrap();
+        let (input, output) = (graph.input(tensor(4)), graph.tensor(tensor(3)));
+        let Value::Object(attributes) =
+            json!({"kernel": [2, 1], "stride": [1, 1], "padding": "valid", "activation": "none"})
+        else {
+            unreachable!("attributes are an object")
+        };
+        let (name, kind) = (String::new(), OpKind::new("MAX_POOL_2D"));
+        let (inputs, outputs, extra) = (vec![input], vec![output], serde_json::Map::new());
+        graph.push_op(Op { name, kind, inputs, outputs, attributes, extra });
+        let end = graph.op("", "RESHAPE", &[output], Tensor::sized("", 3));
+        graph.output(end);
+        graph.build().unwrap()
+    }
+
+    /// Two rows of the input and three of the result are kept; what leaves lies at 0.
+    fn claim(graph: &Graph) -> SlideClaim {
+        let step = |act, row| SlideStep { act, window: 0, row, is_top: false, fresh: Vec::new() };
+        let line = |tensor: TensorId, last, held, place| SlideLine {
+            tensor,
+            first: 0,
+            last,
+            again: 0,
+            phases: 1,
+            shift: 1,
+            kept: SlideRing { held, place },
+            border: SlideRing { held: 0, place: 0 },
+            newest: None,
+        };
+        let pool = graph.file_order()[0];
+        let gather = (0..3).map(|row| step(SlideAct::Gather(1), row));
+        let steps = [step(SlideAct::Push, 3), step(SlideAct::Run(0), 2)].into_iter().chain(gather);
+        SlideClaim {
+            ops: vec![pool],
+            lines: vec![line(graph.inputs()[0], 3, 2, 3), line(graph.op(pool).outputs[0], 2, 3, 5)],
+            steps: steps.chain([step(SlideAct::Full, 0)]).collect(),
+            start: 0,
+            early: 3,
+            hop: 1,
+            phases: 1,
+            rounds: 6,
+            leaves: vec![(1, 0)],
+            rest: 3,
+            arena: 8,
+        }
+    }
+
+    #[test]
+    fn rings_are_followed_over_windows() {
+        let graph = pool();
+        assert_eq!(check_slide(&graph, &claim(&graph)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let graph = pool();
+        let fault = |change: fn(&mut SlideClaim)| {
+            let mut claim = claim(&graph);
+            change(&mut claim);
+            check_slide(&graph, &claim).unwrap_err()
+        };
+        let is_lost = |fault: StreamFault| matches!(fault, StreamFault::Lost { .. });
+        assert!(is_lost(fault(|claim| claim.lines[0].kept.held = 1)));
+        assert!(is_lost(fault(|claim| claim.lines[1].kept.held = 2)));
+        assert!(is_lost(fault(|claim| claim.lines[1].shift = 2)));
+        // A row that is not made anew, and so is that of another window.
+        assert!(is_lost(fault(|claim| drop(claim.steps.remove(1)))));
+        assert!(matches!(fault(|claim| claim.lines[0].kept.place = 4), StreamFault::Shared(_)));
+        assert!(matches!(fault(|claim| claim.rest = 4), StreamFault::Shared(_)));
+        assert!(matches!(fault(|claim| drop(claim.steps.remove(4))), StreamFault::Unfinished { row: 2 }));
+        // The first window would be full with a row too few.
+        assert!(is_lost(fault(|claim| claim.early = 2)));
+        assert!(matches!(fault(|claim| claim.early = 4), StreamFault::Step { .. }));
+        assert!(matches!(fault(|claim| claim.rounds = 5), StreamFault::Shape(_)));
+        assert!(matches!(fault(|claim| claim.steps.clear()), StreamFault::Shape(_)));
+        assert!(matches!(fault(|claim| claim.arena = 7), StreamFault::Shared(_)));
     }
 }

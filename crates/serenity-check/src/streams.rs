@@ -136,8 +136,7 @@ pub(super) struct Line {
 struct Machine<'c> {
     claim: &'c StreamClaim,
     lines: Vec<Line>,
-    /// By operator: the lines that it reads, and which rows.
-    ops: Vec<(Vec<usize>, Reads)>,
+    ops: Vec<Made>,
     /// What each byte holds, and which of the bytes of that.
     arena: Vec<(Held, u32)>,
     /// Bytes of the tensor that leaves.
@@ -332,13 +331,16 @@ impl<'c> Machine<'c> {
     }
 }
 
+/// How an operator makes rows: the lines that it reads, and which rows of them.
+pub(super) type Made = (Vec<usize>, Reads);
+
 /// The rows of each line, and what each operator reads for a row: refuses what is no beginning of the network.
 pub(super) fn followed(
     graph: &Graph,
     claimed: &[OpId],
     tensors: &[TensorId],
     leaves: &[(usize, u64)],
-) -> Result<(Vec<Line>, Vec<(Vec<usize>, Reads)>), StreamFault> {
+) -> Result<(Vec<Line>, Vec<Made>), StreamFault> {
     let shape = |reason: &str| StreamFault::Shape(reason.to_owned());
     let &[input] = graph.inputs() else { return Err(shape("it has several inputs")) };
     if tensors.len() != claimed.len() + 1 || claimed.is_empty() {

@@ -138,6 +138,7 @@ fn input(header: &str, prefix: &str, upper: &str) -> Vec<String> {
     if has_rows {
         let names = [
             ("PUSH", format!("{prefix}_push")),
+            ("BEGIN", format!("{prefix}_begin")),
             ("ROWS", format!("{upper}_ROWS")),
             ("ROW_BYTES", format!("{upper}_ROW_BYTES")),
         ];

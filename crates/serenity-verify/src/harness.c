@@ -20,6 +20,12 @@ static int32_t new_rows(void)
 #ifdef HOP
     static int32_t rows = ROWS;
     const int32_t now = rows;
+    if (rows != HOP) {
+        /* Rows that are dropped again leave nothing behind. */
+        static const uint8_t other[ROW_BYTES];
+        PUSH(other);
+        BEGIN();
+    }
     rows = HOP;
     return now;
 #else

@@ -252,12 +252,11 @@ impl Code {
                     out,
                     "  window       {rows:>10} rows of {row_bytes} bytes, the next after {frames}"
                 )?;
+                let (hop, whole, less) = (thousands(macs), thousands(window_macs), factor(window_macs, macs));
+                writeln!(out, "  MACs         {hop:>10} per window instead of {whole}: {less:.1}x less")?;
                 writeln!(
                     out,
-                    "  MACs         {:>10} per window instead of {}: {:.1}x less; {most} at most per row, and {rest} when a window is full",
-                    thousands(macs),
-                    thousands(window_macs),
-                    factor(window_macs, macs)
+                    "  MACs per row {most:>10} at most, and {rest} of the rest when a window is full"
                 )?;
             } else {
                 writeln!(

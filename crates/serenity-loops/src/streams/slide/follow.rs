@@ -32,7 +32,7 @@ pub(super) struct Followed {
 
 /// A row as a window names it.
 #[derive(Clone, Copy)]
-struct Row {
+struct Place {
     window: i64,
     row: i64,
     is_top: bool,
@@ -53,7 +53,7 @@ struct Follower<'s, 'p> {
     /// Of what leaves, or is added up: the next row of this window.
     whole: Vec<i64>,
     /// The newest row of each line, while it lies in the shared buffer.
-    fresh: Vec<Option<Row>>,
+    fresh: Vec<Option<Place>>,
     found: Followed,
     /// Is anything that the code cannot do?
     is_lost: bool,
@@ -112,7 +112,7 @@ impl Follower<'_, '_> {
         let frames = if self.window == 0 { input.rows } else { input.shift.min(input.rows) };
         for left in (0..frames).rev() {
             let (window, row) = self.next(0, 0);
-            let row = Row { window, row, is_top: false };
+            let row = Place { window, row, is_top: false };
             self.step(Act::Push, row, Vec::new());
             self.found.macs.push(0);
             self.make(0, row);
@@ -135,7 +135,7 @@ impl Follower<'_, '_> {
         self.is_lost |= !self.is_full();
         self.keep_all_but(&[]);
         self.part = None;
-        self.step(Act::Full, Row { window: self.window, row: 0, is_top: false }, Vec::new());
+        self.step(Act::Full, Place { window: self.window, row: 0, is_top: false }, Vec::new());
         self.window += 1;
     }
 
@@ -148,7 +148,7 @@ impl Follower<'_, '_> {
             .all(|(&(line, _), &made)| made == shape.lines[line].rows)
     }
 
-    fn step(&mut self, act: Act, Row { window, row, is_top }: Row, fresh: Vec<usize>) {
+    fn step(&mut self, act: Act, Place { window, row, is_top }: Place, fresh: Vec<usize>) {
         self.found.steps.push(SlideStep { act, window, row, is_top, fresh });
     }
 
@@ -169,16 +169,16 @@ impl Follower<'_, '_> {
     }
 
     /// The deepest operator of which an interior row can be made.
-    fn ready(&self) -> Option<(usize, Row)> {
+    fn ready(&self) -> Option<(usize, Place)> {
         let ops = (0..self.shape.prefix.ops.len()).rev();
         let ops = ops.filter(|&op| self.shape.prefix.ops[op].rule != Rule::Sum);
         let mut rows = ops.flat_map(|op| {
             (0..self.made[op + 1].len()).map(move |phase| {
                 let (window, row) = self.next(op + 1, phase);
-                (op, Row { window, row, is_top: false })
+                (op, Place { window, row, is_top: false })
             })
         });
-        rows.find(|&(op, Row { window, row, .. })| {
+        rows.find(|&(op, Place { window, row, .. })| {
             self.shape.prefix.ops[op].reads.iter().all(|&line| {
                 let (_, end) = self.shape.needs(op, row, line);
                 let (phase, end) = self.counted(line, window, end);
@@ -207,7 +207,7 @@ impl Follower<'_, '_> {
         if let Some(op) = found {
             self.found.has_borders = true;
             let row = next(op);
-            self.run(op, Row { window: self.window, row, is_top: part == Part::Top });
+            self.run(op, Place { window: self.window, row, is_top: part == Part::Top });
         }
         found.is_some()
     }
@@ -224,7 +224,7 @@ impl Follower<'_, '_> {
         };
         let Some(number) = (0..wholes.len()).find(is_there) else { return false };
         let ((line, act), row) = (wholes[number], self.whole[number]);
-        let read = Row { window: self.window, row, is_top: false };
+        let read = Place { window: self.window, row, is_top: false };
         let fresh = self.keep_all_but(&[(line, read)]);
         if let (Act::Run(op), false) = (act, fresh.is_empty()) {
             self.found.touched[line].insert(op);
@@ -235,11 +235,11 @@ impl Follower<'_, '_> {
         true
     }
 
-    fn run(&mut self, op: usize, made: Row) {
+    fn run(&mut self, op: usize, made: Place) {
         let shape = self.shape;
         let reads = &shape.prefix.ops[op].reads;
-        let highest = |line: usize| Row { row: shape.needs(op, made.row, line).1 - 1, ..made };
-        let read: Vec<(usize, Row)> = reads.iter().map(|&line| (line, highest(line))).collect();
+        let highest = |line: usize| Place { row: shape.needs(op, made.row, line).1 - 1, ..made };
+        let read: Vec<(usize, Place)> = reads.iter().map(|&line| (line, highest(line))).collect();
         let fresh = self.keep_all_but(&read);
         for &line in &fresh {
             self.found.touched[line].insert(op);
@@ -255,7 +255,7 @@ impl Follower<'_, '_> {
     }
 
     /// A row of a line comes to be.
-    fn make(&mut self, line: usize, made: Row) {
+    fn make(&mut self, line: usize, made: Place) {
         match self.part {
             None => {
                 let (phase, row) = self.counted(line, made.window, made.row);
@@ -273,7 +273,7 @@ impl Follower<'_, '_> {
     }
 
     /// Where a row is looked for: in the ring of the border, or in that of a phase; and its number there.
-    fn slot(&self, line: usize, row: Row) -> (Option<usize>, i64) {
+    fn slot(&self, line: usize, row: Place) -> (Option<usize>, i64) {
         let one = &self.shape.lines[line];
         let first = if row.is_top { one.again } else { one.first };
         if (first..=one.last).contains(&row.row) {
@@ -284,7 +284,7 @@ impl Follower<'_, '_> {
     }
 
     /// How many rows of its ring live, up to a row that is there.
-    fn live(&self, line: usize, row: Row) -> i64 {
+    fn live(&self, line: usize, row: Place) -> i64 {
         let (phase, row) = self.slot(line, row);
         let low = phase.map_or_else(|| self.low_of_border(line), |phase| self.low(line, phase));
         row + 1 - low.unwrap_or(row + 1)
@@ -356,7 +356,7 @@ impl Follower<'_, '_> {
     }
 
     /// A row needs room in its ring, with those that live.
-    fn hold(&mut self, line: usize, row: Row) {
+    fn hold(&mut self, line: usize, row: Place) {
         let live = self.live(line, row).max(1);
         let is_border = self.slot(line, row).0.is_none();
         let held = if is_border { &mut self.found.border } else { &mut self.found.kept };
@@ -365,11 +365,11 @@ impl Follower<'_, '_> {
 
     /// Moves new rows from the buffers to their rings, but those that are the highest which are read: returns the lines of
     /// these.
-    fn keep_all_but(&mut self, reads: &[(usize, Row)]) -> Vec<usize> {
+    fn keep_all_but(&mut self, reads: &[(usize, Place)]) -> Vec<usize> {
         let mut fresh = Vec::new();
         for line in 0..self.fresh.len() {
             let Some(row) = self.fresh[line] else { continue };
-            let is_read = |&(read, highest): &(usize, Row)| {
+            let is_read = |&(read, highest): &(usize, Place)| {
                 read == line && self.slot(line, highest) == self.slot(line, row)
             };
             if reads.iter().any(is_read) {

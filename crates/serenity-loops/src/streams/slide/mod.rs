@@ -39,7 +39,7 @@ pub struct Ring {
 }
 
 /// The rows of one tensor: line 0 is the input, line `k + 1` what operator `k` makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlideLine {
     /// The tensor.
     pub tensor: TensorId,

@@ -161,3 +161,72 @@ fn moved(line: SlideLine, rule: Rows, reads: &[usize], lines: &[SlideLine]) -> O
         ..line
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Form, Prefix};
+    use super::super::follow::follow;
+    use super::super::{Above, Act};
+    use super::Shape;
+    use serde_json::{Value, json};
+    use serenity_ir::{ElementType, Graph, GraphBuilder, Op, OpKind, Tensor};
+
+    /// Pools over time: kernel, stride and padding of each.
+    fn pools(rows: u64, pools: &[(u64, u64, &str, u64)]) -> Graph {
+        let mut graph = GraphBuilder::new("pools");
+        let tensor = |rows: u64| Tensor::shaped("", vec![1, rows, 1, 4], ElementType::Int8).unwrap();
+        let mut last = graph.input(tensor(rows));
+        for &(kernel, stride, padding, made) in pools {
+            let output = graph.tensor(tensor(made));
+            let Value::Object(attributes) = json!({"kernel": [kernel, 1], "stride": [stride, 1], "padding": padding, "activation": "none"})
+            else {
+                unreachable!("attributes are an object")
+            };
+            let (name, kind) = (String::new(), OpKind::new("MAX_POOL_2D"));
+            let (inputs, outputs) = (vec![last], vec![output]);
+            graph.push_op(Op { name, kind, inputs, outputs, attributes, extra: serde_json::Map::new() });
+            last = output;
+        }
+        // What leaves is read behind the cut.
+        let end = graph.op("", "RESHAPE", &[last], Tensor::sized("", 1));
+        graph.output(end);
+        graph.build().unwrap()
+    }
+
+    fn prefix(graph: &Graph) -> Prefix {
+        Prefix::all(graph, &graph.file_order()).pop().unwrap()
+    }
+
+    #[test]
+    fn borders_grow_and_strides_have_phases() {
+        let graph = pools(12, &[(3, 1, "same", 12), (2, 2, "valid", 6), (1, 1, "valid", 6)]);
+        let prefix = prefix(&graph);
+        let seen = |hop: i64| {
+            let shape = Shape::of(&prefix, hop, Above::Kept).unwrap();
+            let lines = shape.lines.iter().map(|line| (line.first, line.last, line.phases, line.shift));
+            lines.collect::<Vec<_>>()
+        };
+        assert_eq!(seen(1), [(0, 11, 1, 1), (1, 10, 1, 1), (1, 4, 2, 1), (1, 4, 2, 1)]);
+        assert_eq!(seen(4), [(0, 11, 1, 4), (1, 10, 1, 4), (1, 4, 1, 2), (1, 4, 1, 2)]);
+    }
+
+    #[test]
+    fn a_hop_makes_each_interior_row_once_and_borders_anew() {
+        let graph = pools(12, &[(3, 1, "same", 12), (3, 1, "same", 12)]);
+        let prefix = prefix(&graph);
+        let rows = |hop: i64, above: Above| {
+            let shape = Shape::of(&prefix, hop, above).unwrap();
+            let followed = follow(&shape, Form::Tight).unwrap();
+            let made = |op: usize| followed.steps.iter().filter(|step| step.act == Act::Run(op)).count();
+            ([made(0), made(1)], followed.kept)
+        };
+        // One border row at each end of the first result, two of the second; and one interior row per hop.
+        let (kept_rows, kept) = rows(1, Above::Kept);
+        assert_eq!(kept_rows, [3, 5]);
+        let (again, few) = rows(1, Above::Anew);
+        // The second result's upper rows read three rows of the first.
+        assert_eq!(again, [5, 5]);
+        assert!(few[1] < kept[1], "{few:?} {kept:?}");
+        assert_eq!(rows(3, Above::Kept).0, [5, 7]);
+    }
+}
