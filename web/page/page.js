@@ -47,6 +47,8 @@ const ask = (kind, what = {}) => {
 
 // A worker that has not begun yet.
 const hire = () => {
+  // What the old one has said last is not for this one.
+  if (worker) worker.onmessage = null;
   worker?.terminate();
   worker = new Worker(tool.code);
   worker.onmessage = ({ data }) => answers[data.kind](data);
@@ -58,6 +60,11 @@ const hire = () => {
 };
 // Goes on with a new worker; what only the old one could make is gone with it.
 const lose = (why) => {
+  if (task === "start") {
+    busy(null);
+    say("");
+    return complain(why);
+  }
   for (const button of result.querySelectorAll(".asks")) button.remove();
   hire();
   complain(why);
@@ -71,6 +78,8 @@ const run = () => {
   complain();
   result.hidden = true;
   say(`Reading ${model.name}…`);
+  // On a phone it is further down.
+  status.scrollIntoView({ block: "nearest" });
   ask("run", { file: model, wishes: wishes() });
 };
 
@@ -82,7 +91,8 @@ const suggest = (name) => {
 // A model that comes before the tool is loaded waits for it.
 let isWaiting = false;
 const take = (file) => {
-  if (task && task !== "start") return;
+  // Whatever is done for the model before it is done for nobody.
+  if (task && task !== "start") lose();
   model = file;
   byId("name").textContent = file.name;
   suggest(file.name);
