@@ -23,7 +23,7 @@ class Code(NamedTuple):
 
     ``ram`` is all static memory: ``arena``, in which the tensors lie, and ``state``, which is kept from one run to the next.
     ``flash`` counts constants, without the code itself. All names in the code begin with ``prefix``. ``fits`` is ``None`` without a budget.
-    ``pushes`` has ``rows``, ``row_bytes``, and the multiplications of a push (``mean_macs``, ``most_macs``, ``rest_macs``) if the application pushes rows, and else ``None``.
+    ``pushes`` has ``rows``, ``row_bytes``, and the multiplications of a push (``mean_macs``, ``most_macs``, ``rest_macs``) if the application pushes rows, and else ``None``; ``hop`` is ``None``, because windows over time are for the command line alone.
     ``instructions`` of a run on a Cortex-M4 are an estimate, and ``None`` where there is none.
     """
 
@@ -35,7 +35,7 @@ class Code(NamedTuple):
     flash: int
     steps: int
     instructions: Optional[int]
-    pushes: Optional[dict[str, int]]
+    pushes: Optional[dict[str, Optional[int]]]
     fits: Optional[bool]
     files: dict[str, str]
 

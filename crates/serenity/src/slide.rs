@@ -125,7 +125,7 @@ fn nothing_saved(input: &Input, hop: u64) -> Error {
         0 => "windows that do not move are all the same".to_owned(),
         hop if hop > rows => format!("a window has {rows} rows, so rows between two windows would never be seen"),
         hop if hop == rows => "windows that begin where the last one ended have nothing in common".to_owned(),
-        _ => "no row that two windows have in common saves a multiplication: each depends on a border of its window, or moves by part of a row"
+        _ => "no row that two windows have in common saves a multiplication: each depends on a border of its window or moves by part of a row, or there are more rows than are followed"
             .to_owned(),
     };
     let reason = format!("`{}` cannot run in windows that move by {hop} rows: {why}", input.name);

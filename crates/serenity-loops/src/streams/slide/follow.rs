@@ -12,8 +12,10 @@ use std::collections::BTreeSet;
 
 /// Rounds that are followed: rings fill in the first, and the others must be alike.
 const ROUNDS: i64 = 3;
-/// More steps of a round than code counts.
+/// Most steps of a round: code counts them in 16 bits.
 const MOST_STEPS: usize = 1 << 15;
+/// Most steps until the first windows are full.
+const MOST_BEFORE: usize = 1 << 18;
 
 /// What following windows tells.
 pub(super) struct Followed {
@@ -92,7 +94,7 @@ pub(super) fn follow(shape: &Shape, form: Form) -> Option<Followed> {
         }
         for _ in 0..shape.phases {
             follower.slide();
-            if follower.is_lost || follower.found.steps.len() > MOST_STEPS * 2 {
+            if follower.is_lost {
                 return None;
             }
         }
@@ -110,7 +112,12 @@ impl Follower<'_, '_> {
     fn slide(&mut self) {
         let input = &self.shape.lines[0];
         let frames = if self.window == 0 { input.rows } else { input.shift.min(input.rows) };
+        let most = if self.window < self.shape.phases { MOST_BEFORE } else { MOST_STEPS };
         for left in (0..frames).rev() {
+            if self.found.steps.len() > most {
+                self.is_lost = true;
+                return;
+            }
             let (window, row) = self.next(0, 0);
             let row = Place { window, row, is_top: false };
             self.step(Act::Push, row, Vec::new());

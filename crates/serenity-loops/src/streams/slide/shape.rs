@@ -7,6 +7,11 @@ use crate::rows::Rows;
 /// Most windows of a round: each has rings of its own.
 const MOST_PHASES: i64 = 16;
 
+/// Most rows of a tensor: code counts them in 16 bits.
+const MOST_ROWS: i64 = u16::MAX as i64;
+/// Most rows of all tensors in as many windows as have a row in common, so that windows can be followed and checked.
+const MOST_FOLLOWED: i64 = 1 << 25;
+
 /// Part of the rows of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -34,8 +39,13 @@ pub(super) fn lcm(a: i64, b: i64) -> i64 {
 
 impl<'p> Shape<'p> {
     /// `None` if some tensor has no row that is the same in several windows, or moves by another number of rows on two
-    /// paths.
+    /// paths, or if there are more rows than are followed.
     pub(super) fn of(prefix: &'p Prefix, hop: i64, above: Above) -> Option<Self> {
+        let rows = || prefix.shapes.iter().map(|shape| shape.rows);
+        let windows = prefix.shapes[0].rows / hop + 1;
+        if rows().any(|rows| rows > MOST_ROWS) || rows().sum::<i64>().checked_mul(windows)? > MOST_FOLLOWED {
+            return None;
+        }
         let mut lines: Vec<SlideLine> = Vec::new();
         for (number, shape) in prefix.shapes.iter().enumerate() {
             let line = SlideLine {
