@@ -79,6 +79,7 @@ _CLASSES = {
     "write": FileError,
     "runtime": RuntimeFailure,
     "limit": RuntimeFailure,
+    "room": BudgetError,
     "bug": InternalError,
 }
 _NOT_FOUND = 2  # ENOENT, also on Windows
