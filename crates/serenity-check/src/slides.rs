@@ -221,10 +221,10 @@ impl<'c> Machine<'c> {
         for &(place, bytes, ring) in &places {
             let Some(number) = ring.filter(|_| bytes > 0) else { continue };
             let end = place.saturating_add(bytes);
-            let shares = |&&(other, bytes, of): &&(u64, u64, Option<usize>)| {
+            let shares = |&(other, bytes, of): &(u64, u64, Option<usize>)| {
                 of != ring && bytes > 0 && place < other.saturating_add(bytes) && other < end
             };
-            if end > claim.arena || places.iter().find(shares).is_some() {
+            if end > claim.arena || places.iter().any(shares) {
                 return Err(StreamFault::Shared(claim.lines[number].tensor));
             }
         }
