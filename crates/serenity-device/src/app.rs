@@ -506,8 +506,8 @@ mod tests {
             TWO.replace("1000", "\"100\"")
         );
         assert_eq!(app, App::read("app.toml", &written, &size).unwrap());
-        for file in ["device.tflite", "8.tflite"] {
-            assert_eq!(of(file, &["fast"], Some("reference")).unwrap().models[0].name, "net");
+        for (file, name) in [("device.tflite", "net"), ("8.tflite", "m8")] {
+            assert_eq!(of(file, &["fast"], Some("reference")).unwrap().models[0].name, name);
         }
         let refused = |memories: &[&str], kernels| of("m.tflite", memories, kernels).unwrap_err().to_string();
         assert!(refused(&["fast", "fast"], None).contains("`fast` is there twice"));
