@@ -22,7 +22,7 @@ pub struct DevicePage {
     pub proof: String,
     /// One picture each.
     pub memories: Vec<MemoryPicture>,
-    /// The same in figures.
+    /// The sizes that the pictures show, as a table.
     pub table: Table,
 }
 
