@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _options, _serenity, _write
 from ._computed import filled
@@ -23,7 +23,7 @@ class Code(NamedTuple):
 
     ``ram`` is all static memory: ``arena``, in which the tensors lie, and ``state``, which is kept from one run to the next.
     ``flash`` counts constants, without the code itself. All names in the code begin with ``prefix``. ``fits`` is ``None`` without a budget.
-    ``pushes`` has ``rows``, ``row_bytes``, and the multiplications of a push (``mean_macs``, ``most_macs``, ``rest_macs``) if the application pushes rows, and else ``None``; ``hop`` is ``None``, because windows over time are for the command line alone.
+    ``pushes`` has ``rows``, ``row_bytes``, and the multiplications of a push (``mean_macs``, ``most_macs``, ``rest_macs``) if the application pushes rows, and else ``None``. In windows over time, its ``hop`` has the ``rows`` from one window to the next and their ``macs``, and ``window_macs`` of a whole window.
     ``instructions`` of a run on a Cortex-M4 are an estimate, and ``None`` where there is none.
     """
 
@@ -35,7 +35,7 @@ class Code(NamedTuple):
     flash: int
     steps: int
     instructions: Optional[int]
-    pushes: Optional[dict[str, Optional[int]]]
+    pushes: Optional[dict[str, Any]]
     fits: Optional[bool]
     files: dict[str, str]
 
@@ -54,6 +54,7 @@ def emit_c(
     *,
     name: Optional[str] = None,
     stream: Optional[str] = None,
+    hop: Optional[int] = None,
     progress: Optional[Progress] = None,
     **options: Unpack[_options.Options],
 ) -> Code:
@@ -61,7 +62,8 @@ def emit_c(
 
     :param source: a path, bytes or a :class:`Graph`, as for :func:`load`
     :param name: what all names in the code begin with; if you give none, the name of the file
-    :param stream: ``"rows"`` if the application pushes the rows of the input as they come
+    :param stream: ``"rows"`` if the application pushes the rows of the input as they come; ``"time"`` if it does so without an end, and wants the outputs of the last rows again and again
+    :param hop: with ``stream="time"``, rows from one window to the next; 1 if you do not say
     :param kernels: ``emitted`` for kernels of our own, ``cmsis-nn`` or ``cmsis-nn-mve`` for calls into that library
     :param budget: bytes, or text such as ``"64KiB"``; the answer says whether the static memory is within it, and loops are made only if they are needed
 
@@ -69,9 +71,12 @@ def emit_c(
     """
     wishes = _options.wishes(**options)
     graph, tell = as_graph(source), _options.callback(progress)
-    if stream not in (None, "rows"):
-        raise ValueError(f"stream must be 'rows' or None, not {stream!r}")
-    text, files = _serenity.emit_c(graph._model, _options.text(name, "name"), stream is not None, wishes, tell)
+    if stream not in (None, "rows", "time"):
+        raise ValueError(f"stream must be 'rows', 'time' or None, not {stream!r}")
+    if hop is not None and stream != "time":
+        raise ValueError("hop: only windows over time move by rows; say stream='time' as well")
+    rows = None if hop is None else _options.whole(hop, "hop")
+    text, files = _serenity.emit_c(graph._model, _options.text(name, "name"), stream, rows, wishes, tell)
     stated = json.loads(text)
     fits = None if wishes["budget"] is None else stated["ram"] <= wishes["budget"]
     return filled(Code, stated, name=graph.name, files=dict(files), fits=fits)

@@ -149,6 +149,7 @@ def fit(
     kernels: Optional[str] = None,
     allow: Union[str, Iterable[str], None] = None,
     forbid: Union[str, Iterable[str], None] = None,
+    hop: Optional[int] = None,
     time_limit: Optional[float] = 300.0,
     memory_limit: _options.Size = "4GiB",
     effort: int = 1,
@@ -163,6 +164,7 @@ def fit(
     :param kernels: the kernels that TFLM is built with; if you name them, no others are tried
     :param allow: the only changes to make, of ``plan``, ``rewrites``, ``kernels``, ``loops``, ``int8-io``, ``c`` and ``stream``; all if you name none
     :param forbid: changes not to make
+    :param hop: for an application that looks at windows over time: the next window ends so many rows of the input later; adds the ways that compute once what windows have in common
     :param time_limit: seconds after which each search returns its best so far; ``None`` for no limit
     :param memory_limit: bytes for the tables of the search
     :param effort: how many times the usual work to do
@@ -179,9 +181,10 @@ def fit(
         effort=effort,
     )
     allowed, forbidden = None if allow is None else _names(allow, "allow"), _names(forbid or (), "forbid")
+    rows = None if hop is None else _options.whole(hop, "hop")
     graph, reading = as_graph(source, runtime, shapes), _options.reading(runtime, shapes, False)
     tell = _options.callback(progress)
-    return Fit(_serenity.fit(graph._model, wishes, typed, reading, allowed, forbidden, tell), graph.name)
+    return Fit(_serenity.fit(graph._model, wishes, typed, reading, allowed, forbidden, rows, tell), graph.name)
 
 
 def _names(changes: Any, name: str) -> list[str]:

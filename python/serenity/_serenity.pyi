@@ -95,6 +95,7 @@ def fit(
     reading: _Options,
     allow: Optional[list[str]],
     forbid: list[str],
+    hop: Optional[int],
     progress: Optional[Callable[[int, float], object]],
 ) -> FoundFit: ...
 
@@ -111,7 +112,12 @@ def sample(
     model: Model, count: Optional[int], seed: int, target: _Options, budget: Optional[int], patience: _Options
 ) -> str: ...
 def emit_c(
-    model: Model, name: Optional[str], pushes_rows: bool, wishes: _Options, progress: Optional[Callable[..., object]]
+    model: Model,
+    name: Optional[str],
+    stream: Optional[str],
+    hop: Optional[int],
+    wishes: _Options,
+    progress: Optional[Callable[..., object]],
 ) -> tuple[str, list[tuple[str, str]]]: ...
 def place(
     buffers: list[tuple[int, int, int, Optional[int]]],

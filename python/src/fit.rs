@@ -95,6 +95,7 @@ pub(crate) fn fit(
     reading: Reading,
     allow: Option<Vec<String>>,
     forbid: Vec<String>,
+    hop: Option<u64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FoundFit> {
     let (input, cancel) = (&model.get().0, CancelFlag::default());
@@ -113,6 +114,7 @@ pub(crate) fn fit(
         allowed,
         names_kernels: wishes.target.names_kernels(),
         name: None,
+        hop,
     };
     let search = |progress| -> Result<(Fit, MemoryModel), Failure> {
         let options = Options { progress, ..wishes.options(input, &cancel)? };

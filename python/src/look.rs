@@ -6,16 +6,15 @@ use crate::search;
 use crate::wishes::{Patience, RuntimeNames, Wishes};
 use pyo3::prelude::*;
 use serde_json::json;
+use serenity::Options;
 use serenity::code::{StatedCode, check_covered, check_whole};
+use serenity::coming::{Coming, code_for};
 use serenity::diff::{Growth, Limits, diff as compared};
 use serenity::emit::prefix_of;
 use serenity::inspect::Inspected;
-use serenity::loops::streams::Rows;
 use serenity::runtimes::main_graph;
 use serenity::sample::{Draw, Drawn, Sampled};
 use serenity::search::CancelFlag;
-use serenity::stream::{best_code, stream};
-use serenity::{Error, Options};
 
 /// What a model needs as it is: what the command prints for programs, and the bytes that a device must have.
 #[pyfunction]
@@ -90,7 +89,8 @@ pub(crate) fn emit_c(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     name: Option<&str>,
-    pushes_rows: bool,
+    stream: Option<&str>,
+    hop: Option<u64>,
     wishes: Wishes,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<File>)> {
@@ -100,12 +100,13 @@ pub(crate) fn emit_c(
         check_whole(input)?;
         let options = Options { progress, ..wishes.options_for_c(input, &cancel)? };
         check_covered(input, options.int8_io, options.model.kernels().unwrap_or_default())?;
-        let code = if pushes_rows {
-            stream(input, &options, Rows::Pushed, &prefix)?.code
-        } else {
-            let found = serenity::optimize(input, &options).map_err(Error::from)?;
-            best_code(input, &found, &options, &prefix)?.0
+        let budget = wishes.budget;
+        let coming = match stream {
+            None => Coming::Whole,
+            Some("time") => Coming::Time { hop: hop.unwrap_or(1), budget },
+            Some(_) => Coming::Rows,
         };
+        let code = code_for(input, &options, coming, &prefix)?.code;
         let names: Vec<String> = code.files.iter().map(|(name, _)| (*name).to_owned()).collect();
         Ok((json!(StatedCode::of(&code, &names)).to_string(), code.files))
     };

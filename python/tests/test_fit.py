@@ -136,3 +136,20 @@ def test_options_have_names():
     ray = pytest.importorskip("serenity.ray", reason="could not import ray")
     on_ray = inspect.signature(ray.optimize_many).parameters
     assert all(name in on_ray for name in many.keys() - {"workers"})
+
+
+def test_windows_over_time(tmp_path_factory):
+    net = tmp_path_factory.mktemp("time") / "net.tflite"
+    assert command("zoo", "export", "mobilenet?resolution=64", "--int8", "-o", net).returncode == 0
+    fit = serenity.fit(net, "64KB", allow=["plan", "rewrites", "c", "stream", "loops"], hop=16)
+    slid = fit.ways[-1]
+    assert slid.name == "C code, windows slid, loops" and slid.extra_macs < 0
+    code = serenity.emit_c(net, stream="time", hop=16, loops=True, max_extra_macs=0.5, budget="64KB")
+    assert (code.ram, code.instructions) == (slid.need, slid.instructions)
+    assert code.pushes["hop"]["rows"] == 16 and code.pushes["hop"]["macs"] < code.pushes["hop"]["window_macs"]
+    with pytest.raises(ValueError, match="hop must be at least 1"):
+        serenity.fit(net, "64KB", hop=0)
+    with pytest.raises(ValueError, match="say stream='time' as well"):
+        serenity.emit_c(net, stream="rows", hop=2)
+    with pytest.raises(ValueError, match="must be 'rows', 'time' or None"):
+        serenity.emit_c(net, stream="columns")

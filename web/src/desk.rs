@@ -96,6 +96,7 @@ impl Desk {
             allowed: Change::all().map(|(_, change)| change).collect(),
             names_kernels: self.asked.target.kernels.is_some(),
             name: None,
+            hop: None,
         })
     }
 

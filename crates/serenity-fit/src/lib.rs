@@ -38,6 +38,8 @@ pub struct Question {
     pub names_kernels: bool,
     /// What all names in C code begin with, if the user says so.
     pub name: Option<String>,
+    /// After how many rows of the input the next window ends, if the application looks at windows over time.
+    pub hop: Option<u64>,
 }
 
 /// A way that takes less than this share of the time of another one is much faster.
@@ -94,7 +96,7 @@ impl Fit {
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let allowed = Change::all().map(|(_, change)| change).collect();
-/// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false, name: None };
+/// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false, name: None, hop: None };
 /// let fit = fit(&input, &Options::for_input(&input), &question)?;
 /// let first = fit.first(|_| true).map(|row| row.way.to_string());
 /// assert_eq!(first.as_deref(), Some("order and plan"));

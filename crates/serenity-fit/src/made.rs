@@ -3,10 +3,10 @@
 use crate::{Change, Question, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::code::check_covered;
-use serenity::loops::streams::Rows;
+use serenity::coming::{Coded, Coming, code_for};
 use serenity::pipeline::{Figures, Need, NoPlan, macs_of, optimize_without_and_with_loops};
 use serenity::run::Run;
-use serenity::stream::{best_code, stream};
+use serenity::stream::best_code;
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
 use serenity_runtimes::{Kernels, MemoryModel, resolver_call};
@@ -97,6 +97,7 @@ impl<'a> Case<'a> {
             && (way.kernels.is_none() || (any && !self.question.names_kernels))
             && (!way.is_code || self.emitted().is_some())
             && (!way.is_pushed || self.emitted() == Some(Kernels::Emitted))
+            && (!way.is_slid || self.question.hop.is_some())
     }
 
     /// Makes the model.
@@ -150,9 +151,13 @@ impl<'a> Case<'a> {
     fn pushed(&self, way: Way) -> Result<Made, NotPossible> {
         let options = Options { loops: self.loops(), ..self.options(way) };
         let name = prefix_of(self.question.name.as_ref().unwrap_or(&self.input.name));
-        let streamed = stream(self.input, &options, Rows::Pushed, &name).map_err(|error| failed(&error))?;
-        let (code, macs) = (streamed.code, macs_of(self.input.graph()));
-        let mut asks = asks(way, streamed.is_exact, &[]);
+        let coming = match self.question.hop.filter(|_| way.is_slid) {
+            Some(hop) => Coming::Time { hop, budget: Some(self.question.budget) },
+            None => Coming::Rows,
+        };
+        let coded = code_for(self.input, &options, coming, &name).map_err(|error| failed(&error))?;
+        let Coded { code, macs, run, is_exact } = coded;
+        let mut asks = asks(way, is_exact, &[]);
         asks.insert(
             0,
             format!("hand over a row of the input at a time to `{name}_push` instead of the interpreter"),
@@ -161,9 +166,9 @@ impl<'a> Case<'a> {
             need: Need { bytes: code.ram(), margin: 0 },
             can_run: true,
             fits: code.ram() <= self.question.budget,
-            extra_macs: streamed.macs as i64 - macs as i64,
-            instructions: streamed.run.instructions,
-            extra_time: streamed.run.compared_with(self.run),
+            extra_macs: macs as i64 - macs_of(self.input.graph()) as i64,
+            instructions: run.instructions,
+            extra_time: run.compared_with(self.run),
             extra_flash: 0,
             is_proved: false,
             asks,
@@ -287,7 +292,11 @@ impl<'a> Case<'a> {
             (false, Format::Onnx) => "smaller.onnx".to_owned(),
             (false, _) => "smaller.json".to_owned(),
         };
-        let rows = if way.is_pushed { " --stream rows" } else { "" };
+        let rows = match self.question.hop.filter(|_| way.is_slid) {
+            Some(hop) => format!(" --stream time --hop {hop}"),
+            None if way.is_pushed => " --stream rows".to_owned(),
+            None => String::new(),
+        };
         let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
         format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{rows}{budget}{name} -o {output}")
     }

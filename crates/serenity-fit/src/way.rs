@@ -42,6 +42,8 @@ pub struct Way {
     pub is_code: bool,
     /// Do rows of the input come one by one?
     pub is_pushed: bool,
+    /// Do windows over time keep what they have in common? Then rows come one by one too.
+    pub is_slid: bool,
 }
 
 /// Kernels that may be named where none were. Others gain nothing that one of these does not.
@@ -68,7 +70,8 @@ impl Way {
         all.extend([Self { int8_io: true, ..code }, Self { int8_io: true, loops: true, ..code }]);
         // With loops in what is behind the stream: they are only there where they help.
         let pushed = Self { is_pushed: true, loops: true, ..code };
-        all.extend([pushed, Self { int8_io: true, ..pushed }]);
+        let slid = Self { is_slid: true, ..pushed };
+        all.extend([pushed, Self { int8_io: true, ..pushed }, slid, Self { int8_io: true, ..slid }]);
         all
     }
 
@@ -97,7 +100,7 @@ impl fmt::Display for Way {
             parts.push("C code".to_owned());
         }
         if self.is_pushed {
-            parts.push("rows pushed".to_owned());
+            parts.push(if self.is_slid { "windows slid" } else { "rows pushed" }.to_owned());
         }
         if self.int8_io {
             parts.push("int8 io".to_owned());
@@ -138,6 +141,7 @@ mod tests {
                 Way { kernels: None, ..*way },
                 Way { is_code: false, ..*way },
                 Way { is_pushed: false, ..*way },
+                Way { is_slid: false, ..*way },
             ];
             for less in others.iter().filter(|less| *less != way && all.contains(less)) {
                 assert!(position(less) < position(way), "{less} before {way}");

@@ -43,6 +43,7 @@ fn ways(input: &Input, options: &Options, asked: &PageOptions, budget: u64) -> O
         allowed: Change::all().map(|(_, change)| change).collect(),
         names_kernels: false,
         name: None,
+        hop: None,
     };
     let options = Options { int8_io: false, plan_arena: true, ..options.clone() };
     fit(input, &options, &question).ok().map(Arc::new)

@@ -23,6 +23,7 @@
 pub mod account;
 pub mod boards;
 pub mod code;
+pub mod coming;
 pub mod diff;
 mod error;
 pub mod export;

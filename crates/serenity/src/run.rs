@@ -33,10 +33,12 @@ impl Run {
     }
 
     /// A model of which the end is planned by itself: `now` is a run of that end, and `before` of the end as it was.
+    /// Of its beginning, this share is computed.
     #[must_use]
-    pub fn with_end(self, before: Self, now: Self) -> Self {
+    pub fn with_end(self, share: f64, before: Self, now: Self) -> Self {
         let changed = |whole: Option<u64>, before: Option<u64>, now: Option<u64>| {
-            Some(whole?.saturating_sub(before.unwrap_or(0)) + now.unwrap_or(0))
+            let beginning = whole?.saturating_sub(before.unwrap_or(0));
+            Some((beginning as f64 * share) as u64 + now.unwrap_or(0))
         };
         Self {
             instructions: changed(self.instructions, before.instructions, now.instructions),

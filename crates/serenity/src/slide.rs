@@ -5,6 +5,7 @@
 
 use crate::code::source_of;
 use crate::diff::macs;
+use crate::run::Run;
 use crate::stream::{first_ops, in_order, not_streamed, rule};
 use crate::{Error, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_check::{self as check, SlideClaim, check_slide};
@@ -32,6 +33,8 @@ pub struct Slid {
     pub macs: u64,
     /// Multiplications of a window that has nothing in common with another.
     pub window_macs: u64,
+    /// How long it takes from one window to the next, by estimate.
+    pub run: Run,
     /// Are the results the same bit for bit? Rewrites of floats may change how they are rounded.
     pub is_exact: bool,
 }
@@ -163,10 +166,11 @@ impl Search<'_> {
         let plain = self.planned(&rest, None)?;
         let looped = self.options.loops.map(|loops| self.planned(&rest, Some(loops))).transpose()?;
         let looped = looped.filter(|looped| looped.plan.loops.is_some());
+        let end = Run::of(plain.model.graph(), self.options.model);
         for rest in [Some(plain), looped].into_iter().flatten() {
             let extra = rest.plan.loops.as_ref().map_or(0, |loops| loops.extra_macs);
             for (above, form) in above.iter().flat_map(|&above| [(above, Form::Ring), (above, Form::Tight)]) {
-                self.try_way(cut, &rest, rest_macs + extra, (above, form))?;
+                self.try_way(cut, &rest, (rest_macs, extra, end), (above, form))?;
             }
         }
         Ok(())
@@ -192,12 +196,13 @@ impl Search<'_> {
         macs < self.window_macs && self.best.as_ref().is_none_or(is_best)
     }
 
-    /// Writes the code of a cut and a plan of the rest, and keeps it if it is the best.
+    /// Writes the code of a cut and a plan of the rest, and keeps it if it is the best. `end` is a run of the rest without
+    /// loops, `extra` what loops in it compute again.
     fn try_way(
         &mut self,
         cut: &Prefix,
         rest: &Optimized,
-        rest_macs: u64,
+        (end_macs, extra, end): (u64, u64, Run),
         (above, form): (Above, Form),
     ) -> Result<(), Error> {
         let source = source_of(&rest.model, &rest.plan)?;
@@ -206,7 +211,9 @@ impl Search<'_> {
         let Some(leaves) = leaves.collect::<Option<Vec<u64>>>() else { return Ok(()) };
         let rest_bytes = extent(&source);
         let Some(slide) = cut.slide(self.hop, above, form, &leaves, rest_bytes) else { return Ok(()) };
-        let macs = rest_macs + slide.macs.iter().sum::<u64>() / slide.phases as u64;
+        let rest_macs = end_macs + extra;
+        let slid_macs = slide.macs.iter().sum::<u64>() / slide.phases as u64;
+        let macs = rest_macs + slid_macs;
         if !self.is_better(slide.bytes, macs) {
             return Ok(());
         }
@@ -215,7 +222,11 @@ impl Search<'_> {
             Ok(code) => {
                 let (whole, rest, window_macs) = (self.whole.clone(), rest.clone(), self.window_macs);
                 let is_exact = self.is_exact;
-                let slid = Slid { whole, slide, rest, rest_bytes, code, macs, window_macs, is_exact };
+                let share = slid_macs as f64 / window_macs.saturating_sub(end_macs).max(1) as f64;
+                let run = Run::of(whole.graph(), self.options.model);
+                let run = run.with_end(share, end, Run::of_planned(&rest.model, &rest.plan));
+                let code = Emitted { instructions: run.instructions, ..code };
+                let slid = Slid { whole, slide, rest, rest_bytes, code, macs, window_macs, run, is_exact };
                 if self.is_better(slid.code.ram(), macs) {
                     self.best = Some(slid);
                 }

@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
                     .map_err(|source| Error::Stream { path: self.whole.name.clone(), source })?;
                 self.below = code.ram();
                 let run = Run::of(self.whole.graph(), self.options.model);
-                let run = run.with_end(end, Run::of_planned(&rest.model, &rest.plan));
+                let run = run.with_end(1.0, end, Run::of_planned(&rest.model, &rest.plan));
                 let code = Emitted { instructions: run.instructions, ..code };
                 self.best = Some(Streamed {
                     whole: self.whole.clone(),

@@ -15,6 +15,7 @@ use serenity_fit::Change;
     serenity fit model.tflite --budget 64KiB\n  \
     serenity fit model.tflite --budget 64KiB -o smaller.tflite\n  \
     serenity fit model.tflite --budget 64KiB --forbid int8-io -o code/\n  \
+    serenity fit wake-word.tflite --budget 8KiB --hop 1\n  \
     serenity fit zoo:swiftnet-a --budget 180KB")]
 pub(crate) struct FitArgs {
     /// The model.
@@ -37,6 +38,11 @@ pub(crate) struct FitArgs {
     /// The prefix of all names in C code [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// For an application that looks at windows over time: the next window ends so many rows of the input later.
+    ///
+    /// Adds the ways that compute once what windows have in common; figures of time and MACs are then those from one window to the next.
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) hop: Option<u64>,
     /// For every way, print what it asks of the application, and its command.
     #[arg(short, long)]
     pub(crate) verbose: bool,

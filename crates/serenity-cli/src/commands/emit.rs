@@ -12,14 +12,12 @@ use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::code::StatedCode;
+use serenity::coming::{Coming, code_for};
 use serenity::emit::{Emitted, Hop, Library, Pushes, prefix_of};
 use serenity::layout::Layout;
-use serenity::loops::streams::Rows;
 use serenity::pipeline::Need;
 use serenity::pipeline::target::KernelsName;
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::slide::slide;
-use serenity::stream::{best_code, stream};
 use serenity::write::NewFile;
 use serenity::{Input, Options};
 use std::io::Write;
@@ -82,17 +80,14 @@ fn emitted(args: &EmitCArgs, input: &Input) -> Result<Emitted, Failure> {
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
     let options = Options { progress, ..with_search(options, &args.search, &cancel)? };
     let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
-    let emitted = match args.stream {
-        Some(Streaming::Rows) => stream(input, &options, Rows::Pushed, &prefix)?.code,
+    let coming = match args.stream {
+        None => Coming::Whole,
+        Some(Streaming::Rows) => Coming::Rows,
         Some(Streaming::Time) => {
-            let budget = args.budget.map(|budget| budget.bytes);
-            slide(input, &options, args.hop.unwrap_or(1), budget, &prefix)?.code
-        }
-        None => {
-            let found = serenity::optimize(input, &options)?;
-            best_code(input, &found, &options, &prefix)?.0
+            Coming::Time { hop: args.hop.unwrap_or(1), budget: args.budget.map(|budget| budget.bytes) }
         }
     };
+    let emitted = code_for(input, &options, coming, &prefix)?.code;
     drop(line);
     Ok(emitted)
 }
@@ -266,10 +261,15 @@ impl Code {
             }
         }
         if let Some(number) = instructions {
-            let millions = *number as f64 / 1e6;
+            let (number, unit) = match *number {
+                small @ ..1_000_000 => (small as f64 / 1e3, "thousand"),
+                number => (number as f64 / 1e6, "million"),
+            };
+            let is_slid = self.emitted.pushes.is_some_and(|pushes| pushes.hop.is_some());
+            let per_window = if is_slid { " per window" } else { "" };
             writeln!(
                 out,
-                "  time         {millions:>10.1} million instructions on a Cortex-M4, by estimate"
+                "  time         {number:>10.1} {unit} instructions{per_window} on a Cortex-M4, by estimate"
             )?;
         }
         writeln!(out)?;

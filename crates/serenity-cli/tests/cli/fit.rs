@@ -89,6 +89,27 @@ fn changes_are_permitted_and_forbidden_by_name() {
 }
 
 #[test]
+fn windows_over_time_are_a_way_if_they_are_asked_for() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "mobilenet?resolution=64", "-o", "net.tflite", "--int8"]);
+    let fit = ["fit", "net.tflite", "--budget", "64KB", "--allow", "plan,rewrites,loops,c,stream", "--json"];
+    let with = desk.run(&[&fit[..], &["--hop", "16"]].concat()).json();
+    let slid = *ways(&with).last().unwrap();
+    assert_eq!(slid["name"], json!("C code, windows slid, loops"), "{slid}");
+    let args: Vec<&str> = slid["command"].as_str().unwrap().split(' ').skip(1).chain(["--json"]).collect();
+    let made = desk.run(&args).json();
+    let hop = &made["pushes"]["hop"];
+    let saved = hop["macs"].as_i64().unwrap() - hop["window_macs"].as_i64().unwrap();
+    assert_eq!((&made["ram"], saved), (&slid["need"], slid["extra_macs"].as_i64().unwrap()), "{made}");
+    assert_eq!(made["instructions"], slid["instructions"]);
+    assert!(slid["extra_time"].as_f64() < ways(&with)[0]["extra_time"].as_f64() && saved < 0, "{slid}");
+    let without = desk.run(&["fit", "net.tflite", "--budget", "64KB", "--allow", "plan,c,stream", "--json"]);
+    assert!(!without.stdout.contains("windows slid"), "{without:?}");
+    let run = desk.run(&["fit", "zoo:swiftnet-a", "--budget", "180KB", "--hop", "1"]);
+    assert!(run.code == 2 && run.stderr.contains("windows over time are C code"), "{run:?}");
+}
+
+#[test]
 fn what_fits_in_no_way_says_why_and_writes_nothing() {
     let desk = desk_with_model();
     let run =

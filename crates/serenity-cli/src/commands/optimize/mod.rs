@@ -233,6 +233,7 @@ fn ways(
         allowed: Change::all().map(|(_, change)| change).collect(),
         names_kernels: job.runtime.kernels.is_some(),
         name: None,
+        hop: None,
     };
     Ok(Some(Arc::new(serenity_fit::fit(input, &options, &question)?)))
 }
