@@ -403,6 +403,12 @@ impl App {
         is_alone && self.moment(feed.from) + 1 == self.moment(fed)
     }
 
+    /// The memory in which a byte costs least; of equals, the first.
+    pub(crate) fn cheapest_memory(&self) -> Option<usize> {
+        (0..self.memories.len())
+            .min_by_key(|&memory| self.memories[memory].read + self.memories[memory].write)
+    }
+
     /// The outputs of a model that others take.
     pub(crate) fn outputs_taken(&self, from: usize) -> BTreeSet<usize> {
         let feeds = self.models.iter().flat_map(|model| &model.feeds);

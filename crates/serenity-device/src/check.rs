@@ -140,6 +140,7 @@ mod tests {
             cost: 0,
             bound: 0,
             proof: Proof::Optimal,
+            slow_bound: 0,
             divided: vec![None; 3],
         }
     }

@@ -24,6 +24,8 @@ pub use planned::{Made, PlannedModel};
 pub use stated::StatedDevice;
 pub use tflm::{Request, TflmModel};
 
+pub use serenity::memories::two_memories::Obvious;
+
 use serenity::Effort;
 use serenity_search::{Limits, ProgressFn};
 
@@ -46,6 +48,9 @@ pub struct Device {
     pub models: Vec<PlannedModel>,
     /// What lies where.
     pub plan: DevicePlan,
+    /// Plans to compare with, if there are several memories: models placed in obvious ways. `None` where they do not
+    /// fit.
+    pub baselines: Vec<(Obvious, Option<DevicePlan>)>,
 }
 
 /// Plans a device. `path` is the file that the app was read from, for messages.
@@ -55,13 +60,13 @@ pub struct Device {
 pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError> {
     let mut models: Vec<PlannedModel> =
         app.models.iter().map(|model| PlannedModel::new(&app, model, search)).collect::<Result<_, _>>()?;
-    let mut plan = DevicePlan::new(path, &app, &models, search)?;
+    let mut plan = DevicePlan::new(path, &app, &models, None, search)?;
     for model in 0..models.len() {
         // What counts rows between runs is not shared: beside a larger model a stream may cost more than it saves.
         if !models[model].swap() {
             continue;
         }
-        match DevicePlan::new(path, &app, &models, search) {
+        match DevicePlan::new(path, &app, &models, None, search) {
             Ok(other) if other.effort() <= plan.effort() => plan = other,
             _ => {
                 models[model].swap();
@@ -70,8 +75,21 @@ pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError
     }
     let (arenas, states): (Vec<u64>, Vec<u64>) =
         models.iter().map(|model| (model.arena(), model.state())).unzip();
-    match check::fault(&app, &plan, &arenas, &states) {
-        None => Ok(Device { app, models, plan }),
+    let ways = if app.memories.len() > 1 { &Obvious::ALL[..] } else { &[] };
+    let baselines: Vec<(Obvious, Option<DevicePlan>)> =
+        ways.iter().map(|&way| (way, DevicePlan::new(path, &app, &models, Some(way), search).ok())).collect();
+    // The search is a heuristic: a placement that needs none may be better.
+    let cost = |baseline: &Option<DevicePlan>| baseline.as_ref().map_or(u64::MAX, |baseline| baseline.cost);
+    if let Some((way, least)) = baselines.iter().min_by_key(|(_, baseline)| cost(baseline))
+        && cost(least) < plan.cost
+    {
+        plan = DevicePlan::new(path, &app, &models, Some(*way), search)?;
+    }
+    let mut plans = baselines.iter().filter_map(|(_, baseline)| baseline.as_ref()).chain([&plan]);
+    let fault = plans.find_map(|plan| check::fault(&app, plan, &arenas, &states));
+    drop(plans);
+    match fault {
+        None => Ok(Device { app, models, plan, baselines }),
         Some(reason) => Err(DeviceError::CheckFailed { path: path.to_owned(), reason }),
     }
 }

@@ -1,8 +1,9 @@
 //! The page about a device: one picture for each memory, and all places as a table.
 
 use crate::plan::{Handed, life_of};
-use crate::{Device, Part};
+use crate::{Device, Obvious, Part};
 use serenity_report::{Block, BlockKind, DevicePage, MemoryPicture, Table, grouped};
+use std::iter;
 
 impl Device {
     /// What lies where, and when.
@@ -19,6 +20,7 @@ impl Device {
             ram: plan.ram(),
             proof: self.proof(),
             memories: (0..app.memories.len()).map(|memory| self.picture(memory)).collect(),
+            touched: self.touched(),
             table: Table::titled("what | memory | #offset | #bytes | #bytes read | #bytes written"),
         };
         for (model, parts) in app.models.iter().zip(&plan.parts) {
@@ -37,6 +39,34 @@ impl Device {
             );
         }
         page
+    }
+
+    /// Bytes that one run of each model touches in each of several memories, beside what obvious placements would touch.
+    /// The first row is the plan, the last one the lower bound.
+    pub fn touched(&self) -> Table {
+        let memories = self.app.memories.iter().map(|memory| format!(" | #{}", memory.name));
+        let mut table = Table::titled(&format!("bytes touched | #cost{}", memories.collect::<String>()));
+        if self.baselines.is_empty() {
+            return table;
+        }
+        let baselines = self.baselines.iter().map(|(way, plan)| (label(*way), plan.as_ref()));
+        for (name, plan) in iter::once(("this plan", Some(&self.plan))).chain(baselines) {
+            let Some(plan) = plan else {
+                table.push([name, "does not fit"]);
+                continue;
+            };
+            let touched = (0..self.app.memories.len()).map(|memory| plan.traffic(memory).bytes());
+            let numbers = iter::once(plan.cost).chain(touched).map(|bytes| grouped(bytes.into()));
+            table.push(iter::once(name.to_owned()).chain(numbers));
+        }
+        let mut least = vec!["at least".to_owned(), grouped(self.plan.bound.into())];
+        // The bound counts what lies in any memory but the cheapest.
+        if let ([_, _], Some(cheapest)) = (&self.app.memories[..], self.app.cheapest_memory()) {
+            let bound = grouped(self.plan.slow_bound.into());
+            least.extend(if cheapest == 0 { [String::new(), bound] } else { [bound, String::new()] });
+        }
+        table.push(least);
+        table
     }
 
     fn name_of(&self, kept: &Handed) -> String {
@@ -109,5 +139,13 @@ impl Device {
             moments: moments.iter().map(name_all).collect(),
             blocks,
         }
+    }
+}
+
+fn label(way: Obvious) -> &'static str {
+    match way {
+        Obvious::FirstFit => "first fit",
+        Obvious::LargestSlow => "largest slow",
+        Obvious::AllSlow => "all slow",
     }
 }

@@ -7,7 +7,7 @@
 use crate::app::{App, Memory};
 use crate::planned::{ALIGNMENT, Divided, PlannedModel};
 use crate::{DeviceError, Search};
-use serenity::memories::two_memories::Traffic;
+use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
 use serenity_search::{Proof, StopReason};
 use std::collections::BTreeMap;
@@ -27,6 +27,9 @@ pub struct DevicePlan {
     pub bound: u64,
     /// Does the cost meet the bound?
     pub proof: Proof,
+    /// A lower bound on the bytes that one run of each model touches outside the cheapest memory, for these plans of
+    /// the models.
+    pub slow_bound: u64,
     /// The division of each model that lies in two memories.
     pub(crate) divided: Vec<Option<Divided>>,
 }
@@ -80,6 +83,12 @@ struct Way {
     divided: Option<Divided>,
 }
 
+/// Lower bounds for one model: what its bytes cost, and how many lie outside the cheapest memory of the device.
+struct Least {
+    cost: u64,
+    slow_bytes: u64,
+}
+
 /// Sets of models that run together are tried in every order up to this size.
 const MOST_ORDERED: usize = 4;
 
@@ -89,23 +98,33 @@ impl DevicePlan {
         self.memories.iter().map(|filled| filled.shared + filled.state).sum()
     }
 
+    /// Bytes that one run of each model touches in a memory.
+    pub fn traffic(&self, memory: usize) -> Traffic {
+        let parts = self.parts.iter().flatten().filter(|part| part.memory == memory);
+        parts.fold(Traffic::default(), |sum, part| sum.plus(part.traffic))
+    }
+
     /// Less is better; the first figure decides.
     pub(crate) fn effort(&self) -> (u64, u64) {
         (self.cost, self.ram())
     }
 
+    /// Models lie in an obvious way, or so that their bytes cost little.
     pub(crate) fn new(
         path: &str,
         app: &App,
         models: &[PlannedModel],
+        obvious: Option<Obvious>,
         search: &Search,
     ) -> Result<Self, DeviceError> {
-        let mut planner = Planner { path, app, models, free: Vec::new(), moments: app.moments() };
+        let mut planner = Planner { path, app, models, obvious, free: Vec::new(), moments: app.moments() };
         let state = planner.set_state_aside()?;
         let mut handed = planner.handed()?;
         let ways = planner.ways(&handed)?;
         let cost = ways.iter().map(|way| way.cost).sum();
-        let bound = (0..models.len()).map(|model| planner.least_cost(model)).sum::<u64>().min(cost);
+        let least: Vec<Least> = (0..models.len()).map(|model| planner.least(model)).collect();
+        let bound = least.iter().map(|least| least.cost).sum::<u64>().min(cost);
+        let slow_bound = least.iter().map(|least| least.slow_bytes).sum();
         let divided = ways.iter().map(|way| way.divided.clone()).collect();
         let mut parts: Vec<Vec<Part>> = ways.into_iter().map(|way| way.parts).collect();
         let mut memories = Vec::new();
@@ -115,7 +134,7 @@ impl DevicePlan {
         }
         let stopped = (cost > bound).then_some(StopReason::Heuristic);
         let proof = stopped.map_or(Proof::Optimal, |stopped| Proof::Gap { stopped });
-        Ok(Self { memories, parts, handed, cost, bound, proof, divided })
+        Ok(Self { memories, parts, handed, cost, bound, proof, slow_bound, divided })
     }
 }
 
@@ -123,6 +142,8 @@ struct Planner<'a> {
     path: &'a str,
     app: &'a App,
     models: &'a [PlannedModel],
+    /// How models lie, if cheap bytes are not what counts.
+    obvious: Option<Obvious>,
     /// Bytes of each memory that may be shared.
     free: Vec<u64>,
     moments: Vec<Vec<usize>>,
@@ -206,7 +227,7 @@ impl Planner<'_> {
             for kept in handed.iter().filter(|kept| self.is_kept(kept, moment)) {
                 free[kept.memory] = free[kept.memory].saturating_sub(kept.bytes);
             }
-            let orders = orders(running);
+            let orders = if self.obvious.is_some() { vec![running.clone()] } else { orders(running) };
             let all = orders.iter().map(|order| self.in_order(order, free.clone()));
             let best = all.min_by_key(|ways| {
                 ways.as_ref().map_or(u64::MAX, |ways| ways.iter().map(|(_, way)| way.cost).sum())
@@ -221,12 +242,15 @@ impl Planner<'_> {
         life_of(self.app, handed).contains(&(2 * moment as Step))
     }
 
-    /// Each model in turn takes the cheapest way that is left.
+    /// Each model in turn takes the cheapest way that is left, or the obvious one.
     fn in_order(&self, order: &[usize], mut free: Vec<u64>) -> Result<Vec<(usize, Way)>, DeviceError> {
         order
             .iter()
             .map(|&model| {
-                let way = self.cheapest(model, &free)?;
+                let way = match self.obvious {
+                    None => self.cheapest(model, &free)?,
+                    Some(obvious) => self.obvious(obvious, model, &free)?,
+                };
                 way.parts.iter().for_each(|part| free[part.memory] -= part.bytes);
                 Ok((model, way))
             })
@@ -250,17 +274,39 @@ impl Planner<'_> {
         let divided = pairs.filter(|_| !is_cheapest).filter_map(|pair| {
             let dearer = self.dearer(pair[1], |of| of(&self.app.memories[pair[0]]));
             let divided = planned.divided((pair.map(|memory| free[memory]), dearer));
-            let divided = divided.filter(|divided| divided.is_right)?;
-            let parts: Vec<_> =
-                (0..2).map(|part| (pair[part], divided.bytes[part], divided.traffic[part])).collect();
-            Some(self.way(&parts, Some(divided)))
+            Some(self.divided_way(pair, divided.filter(|divided| divided.is_right)?))
         });
         let best = in_one.into_iter().chain(divided).min_by_key(|way| way.cost);
-        best.ok_or_else(|| {
-            let largest = said.memories.iter().copied().max_by_key(|&memory| free[memory]);
-            let memory = largest.unwrap_or_default();
-            self.no_room(&said.name, "needs for its tensors", bytes, memory, free[memory])
-        })
+        best.ok_or_else(|| self.no_room_for(model, free))
+    }
+
+    fn no_room_for(&self, model: usize, free: &[u64]) -> DeviceError {
+        let said = &self.app.models[model];
+        let largest = said.memories.iter().copied().max_by_key(|&memory| free[memory]);
+        let memory = largest.unwrap_or_default();
+        self.no_room(&said.name, "needs for its tensors", arena(&self.models[model]), memory, free[memory])
+    }
+
+    /// A model in the cheapest and the dearest of its memories, which is the slow one.
+    fn obvious(&self, obvious: Obvious, model: usize, free: &[u64]) -> Result<Way, DeviceError> {
+        let (planned, said) = (&self.models[model], &self.app.models[model]);
+        let bytes = arena(planned);
+        let pair = [said.memories[0], said.memories[said.memories.len() - 1]];
+        let whole = |memory: usize| {
+            (bytes <= free[memory]).then(|| self.way(&[(memory, bytes, planned.traffic)], None))
+        };
+        let in_both = || {
+            let divided = planned.divided_as(obvious, pair.map(|memory| free[memory]));
+            Some(self.divided_way(pair, divided.filter(|divided| divided.is_right)?))
+        };
+        let is_all_slow = obvious == Obvious::AllSlow || pair[0] == pair[1];
+        let way = if is_all_slow { None } else { whole(pair[0]).or_else(in_both) };
+        way.or_else(|| whole(pair[1])).ok_or_else(|| self.no_room_for(model, free))
+    }
+
+    fn divided_way(&self, pair: [usize; 2], divided: Divided) -> Way {
+        let parts = [0, 1].map(|part| (pair[part], divided.bytes[part], divided.traffic[part]));
+        self.way(&parts, Some(divided))
     }
 
     fn way(&self, parts: &[(usize, u64, Traffic)], divided: Option<Divided>) -> Way {
@@ -276,7 +322,7 @@ impl Planner<'_> {
 
     /// A lower bound on what the bytes of a model cost: as if it had its cheapest memory to itself, and all others were
     /// one, as cheap as the cheapest of them.
-    fn least_cost(&self, model: usize) -> u64 {
+    fn least(&self, model: usize) -> Least {
         let (planned, said) = (&self.models[model], &self.app.models[model]);
         let first = said.memories[0];
         let least = |of: fn(&Memory) -> u64| {
@@ -286,14 +332,19 @@ impl Planner<'_> {
         let base = read.saturating_mul(least(|memory| memory.read));
         let base = base.saturating_add(written.saturating_mul(least(|memory| memory.write)));
         let others = &said.memories[1..];
+        let is_slow = self.app.cheapest_memory() != Some(first);
         if arena(planned) <= self.free[first] || others.is_empty() {
-            return base;
+            return Least { cost: base, slow_bytes: if is_slow { planned.traffic.bytes() } else { 0 } };
         }
         let rest = others.iter().fold(0_u64, |sum, &memory| sum.saturating_add(self.free[memory]));
         let dearer = others.iter().map(|&memory| self.dearer(memory, least));
         let dearer = dearer.fold([u64::MAX; 2], |[r, w], [read, write]| [r.min(read), w.min(write)]);
-        let beside = planned.divided(([self.free[first], rest], dearer));
-        base.saturating_add(beside.map_or(0, |divided| divided.bound))
+        let beside = |dearer| {
+            let divided = planned.divided(([self.free[first], rest], dearer));
+            divided.map_or(0, |divided| divided.bound)
+        };
+        let slow_bytes = if is_slow { planned.traffic.bytes() } else { beside([1, 1]) };
+        Least { cost: base.saturating_add(beside(dearer)), slow_bytes }
     }
 
     /// How much more a byte costs in a memory that is read, and written.

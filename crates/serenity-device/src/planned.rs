@@ -5,7 +5,7 @@ use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
 use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
-use serenity::memories::two_memories::{Division, Filled, Memory, Traffic, divide, traffic};
+use serenity::memories::two_memories::{Division, Filled, Memory, Obvious, Traffic, divide, traffic};
 use serenity::pipeline::target::KernelsName;
 use serenity::pipeline::{Target, macs_of};
 use serenity::run::Run;
@@ -152,9 +152,15 @@ impl PlannedModel {
         })
     }
 
+    /// The tensors divided between two memories of these sizes in an obvious way; `None` if they do not fit.
+    pub(crate) fn divided_as(&self, obvious: Obvious, sizes: [u64; 2]) -> Option<Divided> {
+        let arena = self.arena.as_ref()?;
+        let limits = &self.search.limits;
+        let division = obvious.divide(&arena.problem, &self.of_buffers, memories(sizes), limits)?;
+        Some(self.checked(arena, &division))
+    }
+
     fn divide(&self, (sizes, dearer): Question) -> Option<Divided> {
-        let memories = [("first", 0), ("second", 1)]
-            .map(|(name, index): (&str, usize)| Memory::new(name, sizes[index] / ALIGNMENT * ALIGNMENT));
         let arena = self.arena.as_ref()?;
         let weighted: Vec<Traffic> = self
             .of_buffers
@@ -164,7 +170,11 @@ impl PlannedModel {
                 written: traffic.written.saturating_mul(dearer[1]),
             })
             .collect();
-        let division = divide(&arena.problem, &weighted, memories, &self.search.limits).ok()?;
+        let division = divide(&arena.problem, &weighted, memories(sizes), &self.search.limits).ok()?;
+        Some(self.checked(arena, &division))
+    }
+
+    fn checked(&self, arena: &ArenaProblem, division: &Division) -> Divided {
         let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(ALIGNMENT));
         let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
         let in_memory = |filled: &Filled| {
@@ -177,7 +187,7 @@ impl PlannedModel {
             traffic: division.memories.each_ref().map(in_memory),
             bound: division.bound,
             of_contents: Vec::new(),
-            offsets: offsets(self.found.model.graphs(), arena, &division, used[0]),
+            offsets: offsets(self.found.model.graphs(), arena, division, used[0]),
         };
         let is_placed = || match &self.made {
             // Emitting it checks the places, as those of any plan.
@@ -192,8 +202,8 @@ impl PlannedModel {
         let is_right =
             used.iter().all(|&bytes| bytes > 0) && division.fault(&arena.problem).is_none() && is_placed();
         divided.is_right = is_right;
-        divided.of_contents = of_contents(arena, &division);
-        Some(divided)
+        divided.of_contents = of_contents(arena, division);
+        divided
     }
 
     /// The code of a divided model.
@@ -202,6 +212,11 @@ impl PlannedModel {
         plan.offsets = Some(divided.offsets.clone());
         emit_c_in_arrays(&self.found.model, &plan, prefix, vec![divided.bytes[0]])
     }
+}
+
+fn memories([first, second]: [u64; 2]) -> [Memory; 2] {
+    [("first", first), ("second", second)]
+        .map(|(name, size): (&str, u64)| Memory::new(name, size / ALIGNMENT * ALIGNMENT))
 }
 
 /// How the model is to be changed and planned.

@@ -1,8 +1,10 @@
 //! The plan of a device as JSON states it.
 
-use crate::{Device, Form};
+use crate::plan::DevicePlan;
+use crate::{Device, Form, Obvious};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serenity::memories::two_memories::Traffic;
 use serenity_search::Proved;
 
 /// Several models and several memories of one device.
@@ -28,6 +30,33 @@ pub struct StatedDevice<'a> {
     cost_bound: u64,
     /// Does the cost meet the bound?
     cost_proof: Proved,
+    /// A lower bound on the bytes that one run of each model touches outside the cheapest memory, for these plans of
+    /// the models.
+    slow_bound: u64,
+    /// With several memories: what obvious placements of the same models would touch.
+    baselines: Vec<StatedBaseline<'a>>,
+}
+
+/// An obvious placement, to compare with.
+#[derive(Serialize, JsonSchema)]
+struct StatedBaseline<'a> {
+    /// How the tensors are placed.
+    placement: Obvious,
+    /// What the bytes cost that one run of each model reads and writes; null if the models do not fit this way.
+    cost: Option<u64>,
+    /// The bytes touched in each memory, in the order of the file; empty if the models do not fit this way.
+    memories: Vec<StatedTouched<'a>>,
+}
+
+/// Bytes touched in a memory.
+#[derive(Serialize, JsonSchema)]
+struct StatedTouched<'a> {
+    /// The memory.
+    memory: &'a str,
+    /// Bytes that one run of each model reads there.
+    read: u64,
+    /// Bytes that one run of each model writes there.
+    written: u64,
 }
 
 /// A memory of a device.
@@ -45,6 +74,10 @@ struct StatedMemory<'a> {
     shared_bound: u64,
     /// Of these: kept from one run to the next.
     state: u64,
+    /// Bytes that one run of each model reads there.
+    read: u64,
+    /// Bytes that one run of each model writes there.
+    written: u64,
 }
 
 /// A model of a device, and where it lies.
@@ -110,18 +143,24 @@ impl Device {
 
     /// The plan as JSON states it.
     pub fn stated(&self) -> StatedDevice<'_> {
-        let Self { app, models, plan } = self;
+        let Self { app, models, plan, baselines } = self;
         let memory = |memory: usize| app.memories[memory].name.as_str();
+        let touched = |plan: &DevicePlan, index: usize| {
+            let Traffic { read, written } = plan.traffic(index);
+            StatedTouched { memory: memory(index), read, written }
+        };
         StatedDevice {
             name: &app.name,
-            memories: (app.memories.iter().zip(&plan.memories))
-                .map(|(said, filled)| StatedMemory {
+            memories: (app.memories.iter().zip(&plan.memories).enumerate())
+                .map(|(index, (said, filled))| StatedMemory {
                     name: &said.name,
                     size: said.size,
                     used: filled.shared + filled.state,
                     shared: filled.shared,
                     shared_bound: filled.shared_bound,
                     state: filled.state,
+                    read: plan.traffic(index).read,
+                    written: plan.traffic(index).written,
                 })
                 .collect(),
             models: (app.models.iter().zip(models).zip(&plan.parts))
@@ -167,6 +206,16 @@ impl Device {
             cost: plan.cost,
             cost_bound: plan.bound,
             cost_proof: Proved::if_so(plan.proof.is_optimal()),
+            slow_bound: plan.slow_bound,
+            baselines: (baselines.iter())
+                .map(|(placement, plan)| StatedBaseline {
+                    placement: *placement,
+                    cost: plan.as_ref().map(|plan| plan.cost),
+                    memories: (plan.iter())
+                        .flat_map(|plan| (0..app.memories.len()).map(|index| touched(plan, index)))
+                        .collect(),
+                })
+                .collect(),
         }
     }
 }

@@ -28,6 +28,7 @@
 mod bound;
 mod frontier;
 mod memory;
+mod obvious;
 mod search;
 mod sections;
 mod traffic;
@@ -45,6 +46,7 @@ use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt};
 use std::collections::BTreeMap;
 
 pub use memory::{Memory, NoRoom};
+pub use obvious::Obvious;
 pub use traffic::{Traffic, traffic};
 
 impl Memory {
@@ -65,6 +67,15 @@ pub struct Filled {
     pub traffic: Traffic,
     /// Its buffers: index in the problem, and offset.
     pub buffers: Vec<(usize, u64)>,
+}
+
+impl Filled {
+    fn new(memory: Memory, buffers: Vec<(usize, u64)>, problem: &Problem, traffic: &[Traffic]) -> Self {
+        let end = |&(b, offset): &(usize, u64)| offset + problem.buffers()[b].size;
+        let used = buffers.iter().map(end).max().unwrap_or(0);
+        let traffic = buffers.iter().fold(Traffic::default(), |sum, &(b, _)| sum.plus(traffic[b]));
+        Self { memory, used, traffic, buffers }
+    }
 }
 
 /// Which buffer lies in which memory.
@@ -121,14 +132,8 @@ pub fn divide(
     let filled = |memory: Memory, is_fast: bool| {
         let members: Vec<usize> = (0..traffic.len()).filter(|&b| choice.in_fast[b] == is_fast).collect();
         let offsets = if is_fast { &choice.fast_offsets } else { &choice.slow_offsets };
-        let buffers: Vec<(usize, u64)> = members.iter().map(|&b| (b, offsets[b])).collect();
-        let end = |&(b, offset): &(usize, u64)| offset + problem.buffers()[b].size;
-        Filled {
-            memory,
-            used: buffers.iter().map(end).max().unwrap_or(0),
-            traffic: members.iter().fold(Traffic::default(), |sum, &b| sum.plus(traffic[b])),
-            buffers,
-        }
+        let buffers = members.iter().map(|&b| (b, offsets[b])).collect();
+        Filled::new(memory, buffers, problem, traffic)
     };
     Ok(Division { memories: [filled(fast, true), filled(slow, false)], bound, proof })
 }

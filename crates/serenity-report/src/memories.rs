@@ -22,6 +22,8 @@ pub struct DevicePage {
     pub proof: String,
     /// One picture each.
     pub memories: Vec<MemoryPicture>,
+    /// The bytes touched in each of several memories, beside what other placements would touch.
+    pub touched: Table,
     /// The sizes that the pictures show, as a table.
     pub table: Table,
 }
@@ -145,27 +147,33 @@ impl DevicePage {
         for memory in &self.memories {
             let _ = writeln!(html, "<div class=\"memory\">{}</div>", memory.to_svg());
         }
+        if !self.touched.rows().is_empty() {
+            html.push_str(
+                "</section>\n<section aria-labelledby=\"touched\"><h2 id=\"touched\">Bytes touched</h2>\n",
+            );
+            write_table(&self.touched, &mut html);
+        }
         html.push_str("</section>\n<section aria-labelledby=\"places\"><h2 id=\"places\">Places</h2>\n");
-        self.places(&mut html);
+        write_table(&self.table, &mut html);
         html.push_str("</section>\n</main>\n</body>\n</html>\n");
         html
     }
+}
 
-    fn places(&self, html: &mut String) {
-        html.push_str("<div class=\"memory\"><table><thead><tr>");
-        for name in self.table.names() {
-            let _ = write!(html, "<th scope=\"col\">{}</th>", escaped(name));
-        }
-        html.push_str("</tr></thead>\n<tbody>\n");
-        for row in self.table.rows() {
-            html.push_str("<tr>");
-            for cell in row {
-                let _ = write!(html, "<td>{}</td>", escaped(cell));
-            }
-            html.push_str("</tr>\n");
-        }
-        html.push_str("</tbody></table></div>\n");
+fn write_table(table: &Table, html: &mut String) {
+    html.push_str("<div class=\"memory\"><table><thead><tr>");
+    for name in table.names() {
+        let _ = write!(html, "<th scope=\"col\">{}</th>", escaped(name));
     }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for row in table.rows() {
+        html.push_str("<tr>");
+        for cell in row {
+            let _ = write!(html, "<td>{}</td>", escaped(cell));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
 }
 
 const STYLE: &str = ".memory{overflow-x:auto;margin:0 0 1.2rem}.memory svg{display:block;max-width:none}\
@@ -182,6 +190,8 @@ mod tests {
         let block = |name: &str, kind, bytes, moments| Block { name: name.to_owned(), kind, bytes, moments };
         let mut table = Table::titled("what | #bytes");
         table.push(["one <&>", "300"]);
+        let mut touched = Table::titled("bytes touched | #<ram>");
+        touched.push(["first <fit>", "7"]);
         DevicePage {
             title: "app <&>".to_owned(),
             facts: vec![("models".to_owned(), "2".to_owned())],
@@ -200,6 +210,7 @@ mod tests {
                     block("state", BlockKind::State, 300..316, 0.0..2.0),
                 ],
             }],
+            touched,
             table,
         }
     }
@@ -221,6 +232,11 @@ mod tests {
             html.contains("<h1>app &lt;&amp;&gt;</h1>") && html.contains("<td>one &lt;&amp;&gt;</td>"),
             "{html}"
         );
+        assert!(
+            html.contains("<th scope=\"col\">&lt;ram&gt;</th>")
+                && html.contains("<td>first &lt;fit&gt;</td>")
+        );
+        assert!(!DevicePage::default().to_html().contains("Bytes touched"), "one memory has no choice");
         assert!(html.contains("default-src 'none'") && !html.contains("<script"));
         assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("://"), "{html}");
     }

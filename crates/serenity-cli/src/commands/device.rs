@@ -10,10 +10,13 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serenity::memories::two_memories::Traffic;
 use serenity::search::Proof;
 use serenity::write::NewFile;
 use serenity_device::{App, Device, DeviceError, Form, Handed, Search, StatedDevice, plan};
+use serenity_report::Table;
 use std::io::Write;
+use std::iter;
 use std::path::Path;
 
 pub(crate) fn run(args: &DeviceArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -88,7 +91,7 @@ fn write(folder: &str, device: &Device) -> Result<Vec<String>, Failure> {
 }
 
 fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
-    let Device { app, models, plan } = device;
+    let Device { app, models, plan, .. } = device;
     let title = format!(
         "{}: {} in {}",
         app.name,
@@ -153,10 +156,7 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
         };
         writeln!(out, "  cost         {:>12} of all bytes touched; {verdict}", thousands(plan.cost))?;
         for (memory, said) in app.memories.iter().enumerate() {
-            let parts = plan.parts.iter().flatten().filter(|part| part.memory == memory);
-            let [read, written] = parts.fold([0, 0], |[read, written], part| {
-                [read + part.traffic.read, written + part.traffic.written]
-            });
+            let Traffic { read, written } = plan.traffic(memory);
             writeln!(
                 out,
                 "    {:<11}{:>12} bytes read, {} written",
@@ -165,6 +165,7 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
                 thousands(written)
             )?;
         }
+        print_touched(&device.touched(), out)?;
     } else {
         let Some(filled) = plan.memories.first() else { return Ok(()) };
         let verdict = if filled.shared <= filled.shared_bound {
@@ -173,6 +174,17 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
             format!("no placement of these plans shares less than {} bytes", thousands(filled.shared_bound))
         };
         writeln!(out, "  places       {verdict}")?;
+    }
+    Ok(())
+}
+
+/// What obvious placements would touch beside the plan.
+fn print_touched(table: &Table, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(out)?;
+    let names: Vec<String> = table.names().map(str::to_owned).collect();
+    for row in iter::once(&names).chain(table.rows()) {
+        let cells: Vec<String> = row.iter().skip(1).map(|cell| format!("{cell:>12}")).collect();
+        writeln!(out, "{}", format!("  {:<13} {}", row[0], cells.join(" ")).trim_end())?;
     }
     Ok(())
 }

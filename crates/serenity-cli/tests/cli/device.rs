@@ -62,6 +62,19 @@ fn one_model_needs_no_file() {
         "{}",
         run.stdout
     );
+    let json = desk.run(&[&["device", "b.tflite", "--json"], &memory[..]].concat()).json();
+    let places: Vec<&str> = (json["baselines"].as_array().unwrap().iter())
+        .map(|baseline| baseline["placement"].as_str().unwrap())
+        .collect();
+    assert_eq!(places, ["first-fit", "largest-slow", "all-slow"]);
+    let bytes =
+        |memory: &serde_json::Value| memory["read"].as_u64().unwrap() + memory["written"].as_u64().unwrap();
+    let slow = bytes(&json["memories"][1]);
+    assert!(json["slow_bound"].as_u64().unwrap() <= slow);
+    assert!(slow <= bytes(&json["baselines"][0]["memories"][1]));
+    assert_eq!(bytes(&json["baselines"][2]["memories"][0]), 0);
+    let row = run.stdout.lines().find(|line| line.starts_with("  this plan")).unwrap();
+    assert_eq!(row.split_whitespace().last().unwrap().replace(',', ""), slow.to_string());
     let toml = "name = \"device\"\n[[memory]]\nname = \"dtcm\"\nsize = \"16KiB\"\n[[memory]]\nname = \"sram\"\nsize = \"256KiB\"\n\
                 [[model]]\nname = \"b\"\nfile = \"b.tflite\"\nas = \"tflm\"\nkernels = \"cmsis-nn\"\n";
     desk.write("device.toml", toml);

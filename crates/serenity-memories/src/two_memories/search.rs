@@ -238,8 +238,7 @@ impl<'a> Search<'a> {
 
     fn offsets_within(&mut self, in_fast: &[bool], is_fast: bool, capacity: Option<u64>) -> Vec<u64> {
         let members: Vec<usize> = (0..in_fast.len()).filter(|&b| in_fast[b] == is_fast).collect();
-        let limits = self.limits.working(MOST_WORK);
-        let (offsets, stopped) = place_some(self.problem, &members, capacity, limits);
+        let (offsets, stopped) = place_some(self.problem, &members, capacity, self.limits);
         self.stopped = self.stopped.or(stopped);
         let mut by_buffer = vec![0; in_fast.len()];
         for (&buffer, offset) in members.iter().zip(offsets) {
@@ -255,11 +254,11 @@ impl<'a> Search<'a> {
 
 /// Places some of the buffers of a problem in a memory of their own, within the capacity if possible; returns also the
 /// limit that was hit.
-fn place_some(
+pub(super) fn place_some(
     problem: &Problem,
     members: &[usize],
     capacity: Option<u64>,
-    limits: Limits,
+    limits: &Limits,
 ) -> (Vec<u64>, Option<StopReason>) {
     let mut position = vec![None; problem.buffers().len()];
     for (at, &buffer) in members.iter().enumerate() {
@@ -272,6 +271,7 @@ fn place_some(
     let part = Problem::new(buffers, problem.alignment())
         .and_then(|part| part.with_overlaps(overlaps.collect()))
         .expect("a part of a valid problem is valid");
+    let limits = limits.working(MOST_WORK);
     let placement = place(&part, &Options { capacity, limits, ..Options::default() });
     let stopped = match placement.proof {
         serenity_arena::Proof::Gap { stopped } if stopped != StopReason::Capacity => Some(stopped),

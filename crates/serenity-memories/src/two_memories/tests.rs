@@ -1,5 +1,5 @@
 use super::*;
-use serenity_arena::{Buffer, Options, Overlap, Planner, place};
+use serenity_arena::{Buffer, Options, Overlap, Planner, Sharing, place};
 use serenity_search::Random;
 
 fn instance(random: &mut Random) -> (Problem, Vec<Traffic>) {
@@ -136,4 +136,90 @@ fn a_time_limit_ends_the_search_with_a_valid_division() {
     let limits = Limits::lasting(std::time::Duration::ZERO);
     let division = divide(&problem, &traffic, memories, &limits).unwrap();
     assert_eq!(division.fault(&problem), None);
+}
+
+/// By trying every offset: the memory and the place of each buffer.
+fn first_fit(problem: &Problem, capacities: [u64; 2]) -> Option<Vec<(usize, u64)>> {
+    let mut order: Vec<usize> = (0..problem.buffers().len()).collect();
+    order.sort_by_key(|&b| problem.buffers()[b].lower);
+    let mut placed: [Vec<(usize, u64)>; 2] = Default::default();
+    let mut places = vec![(0, 0); order.len()];
+    for b in order {
+        let mut all =
+            [0, 1].into_iter().flat_map(|memory| (0..=capacities[memory]).map(move |at| (memory, at)));
+        let (memory, at) = all.find(|&(memory, at)| {
+            let with: Vec<_> = placed[memory].iter().copied().chain([(b, at)]).collect();
+            at % problem.alignment() == 0
+                && at + problem.buffers()[b].size <= capacities[memory]
+                && clash(problem, &with).is_none()
+        })?;
+        placed[memory].push((b, at));
+        places[b] = (memory, at);
+    }
+    Some(places)
+}
+
+#[test]
+fn obvious_divisions_are_valid_and_do_what_they_say() {
+    let mut random = Random(2);
+    let mut fitted = [0; 3];
+    for round in 0..600 {
+        let (problem, traffic) = instance(&mut random);
+        let mut overlaps = problem.overlaps().to_vec();
+        for overlap in &mut overlaps {
+            let [below, above] = [random.below(4), 1 + random.below(4)];
+            match random.below(3) {
+                0 => overlap.how = Sharing::SameOffset,
+                1 => overlap.how = Sharing::EitherWay { below, above: above.try_into().unwrap() },
+                _ => {}
+            }
+        }
+        let problem = Problem::new(problem.buffers().to_vec(), problem.alignment()).unwrap();
+        let problem = problem.with_overlaps(overlaps).unwrap();
+        let all: Vec<usize> = (0..traffic.len()).collect();
+        let top = height(&problem, &all);
+        let capacities = [random.below(top + 4), top - random.below(3).min(top)];
+        for (way, fitted) in Obvious::ALL.into_iter().zip(&mut fitted) {
+            let memories = [Memory::new("fast", capacities[0]), Memory::new("slow", capacities[1])];
+            let division = way.divide(&problem, &traffic, memories, &Limits::default());
+            let mut places = vec![(0, 0); traffic.len()];
+            if let Some(division) = &division {
+                *fitted += 1;
+                assert_eq!(division.fault(&problem), None, "{way:?}, round {round}");
+                let slow = &division.memories[1];
+                let bytes = slow.buffers.iter().map(|&(b, _)| traffic[b].bytes()).sum::<u64>();
+                assert_eq!(bytes, slow.traffic.bytes());
+                assert!(bytes >= least(&problem, &traffic, capacities).unwrap(), "{way:?}, round {round}");
+                for (memory, filled) in division.memories.iter().enumerate() {
+                    filled.buffers.iter().for_each(|&(b, at)| places[b] = (memory, at));
+                }
+            }
+            let in_slow: Vec<usize> = all.iter().copied().filter(|&b| places[b].0 == 1).collect();
+            let in_slow = division.as_ref().map(|_| in_slow);
+            match way {
+                Obvious::FirstFit => {
+                    let expected = first_fit(&problem, capacities);
+                    assert_eq!(division.map(|_| places), expected, "round {round}");
+                }
+                Obvious::LargestSlow => {
+                    let mut by_size = all.clone();
+                    by_size.sort_by_key(|&b| std::cmp::Reverse(problem.buffers()[b].size));
+                    let count = (0..=all.len()).find(|&count| {
+                        let (slow, fast) = by_size.split_at(count);
+                        height(&problem, fast) <= capacities[0] && height(&problem, slow) <= capacities[1]
+                    });
+                    let expected = count.map(|count| {
+                        let mut slow = by_size[..count].to_vec();
+                        slow.sort_unstable();
+                        slow
+                    });
+                    assert_eq!(in_slow, expected, "round {round}");
+                }
+                Obvious::AllSlow => {
+                    assert_eq!(in_slow, (top <= capacities[1]).then_some(all.clone()), "round {round}");
+                }
+            }
+        }
+    }
+    assert!(fitted.iter().all(|&count| (150..600).contains(&count)), "{fitted:?}");
 }

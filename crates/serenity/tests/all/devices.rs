@@ -5,7 +5,7 @@ use crate::emitted_c::{has, with};
 use serenity::search::Random;
 use serenity::zoo::Precision;
 use serenity::{Format, Options, load, optimize};
-use serenity_device::{App, Device, Search, plan};
+use serenity_device::{App, Device, DevicePlan, Obvious, Search, plan};
 use serenity_judges::{draws, python, sample, shared};
 use serenity_verify::{VerifyOptions, verify_emitted};
 use std::fmt::Write;
@@ -267,8 +267,67 @@ fn a_model_in_two_memories_computes_the_same() {
     let all = device.models[0].traffic;
     assert!(device.plan.cost < 2 * (5 * all.read + 4 * all.written));
     assert!(device.plan.bound <= device.plan.cost && device.plan.bound >= 5 * all.read + 4 * all.written);
+    for (way, baseline) in &device.baselines {
+        let cost = baseline.as_ref().unwrap_or_else(|| panic!("{way:?} fits")).cost;
+        assert!(cost >= device.plan.cost, "{way:?} costs {cost}");
+    }
     let sources = written(folder.path(), &device);
     run(folder.path(), &sources, &program(&device, 10), &[]);
+}
+
+/// The bytes touched in the second memory: by the plan, by each obvious placement, and at least.
+fn touched_in_slow(device: &Device) -> (u64, Vec<(Obvious, Option<u64>)>, u64) {
+    let touched = |plan: &DevicePlan| plan.traffic(1).bytes();
+    let baselines = device.baselines.iter().map(|(way, plan)| (*way, plan.as_ref().map(touched)));
+    (touched(&device.plan), baselines.collect(), device.plan.slow_bound)
+}
+
+/// Four tensors of 1,024 bytes in a chain: only the first, and only the last, is touched once; all others twice.
+#[test]
+fn what_a_chain_touches_is_counted_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let chain = exported("branches?branches=1", Format::TfLite, Precision::Int8, folder.path());
+    let device = |fast: u64, slow: u64| {
+        let memories = format!(
+            "[[memory]]\nname = \"fast\"\nsize = {fast}\n[[memory]]\nname = \"slow\"\nsize = {slow}\nread = 3\nwrite = 7\n\
+             [[memory]]\nname = \"state\"\nsize = 9000\nread = 9\nwrite = 9"
+        );
+        let more =
+            "as = \"tflm\"\nkernels = \"cmsis-nn\"\nmemories = [\"fast\", \"slow\"]\nstate = \"state\"";
+        planned(folder.path(), "", &memories, &[said("net", &chain, more)])
+    };
+    // No two that follow one another fit the fast memory: half of them lie in the slow one. First fit finds that as well.
+    // Three must leave before what is left fits, and the last one is touched once.
+    let narrow = device(1_024, 4_096);
+    let obvious = [Obvious::FirstFit, Obvious::LargestSlow, Obvious::AllSlow];
+    let baselines = obvious.into_iter().zip([3_072, 5_120, 6_144].map(Some)).collect();
+    assert_eq!(touched_in_slow(&narrow), (3_072, baselines, 3_072));
+    // Either the second and the last one lie in the slow memory, or the first and the third one: one is read, two are
+    // written, or two are read and one is written, which costs less.
+    assert_eq!((narrow.plan.traffic(1).read, narrow.plan.traffic(1).written), (2_048, 1_024));
+    assert_eq!(narrow.plan.cost, 1_024 * (1 + 2 + 2 * 3 + 7));
+    let cost = |way: usize| narrow.baselines[way].1.as_ref().unwrap().cost;
+    assert_eq!([cost(0), cost(2)], [1_024 * (2 + 1 + 3 + 2 * 7), 1_024 * (3 * 3 + 3 * 7)]);
+    // All fit the fast memory, and only who puts all in the slow one touches it.
+    let baselines = obvious.into_iter().zip([0, 0, 6_144].map(Some)).collect();
+    assert_eq!(touched_in_slow(&device(2_048, 4_096)), (0, baselines, 0));
+    // The slow memory is too small for two at once.
+    let baselines = obvious.into_iter().zip([Some(3_072), None, None]).collect();
+    assert_eq!(touched_in_slow(&device(1_024, 2_032)), (3_072, baselines, 3_072));
+}
+
+/// `MobileNetV2` with 16 KiB of fast memory: the figures of the guide.
+#[test]
+fn mobilenet_touches_little_of_the_slow_memory() {
+    let Some(model) = shared("models/mobilenet_v2_035_96_int8.tflite") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let memories = "[[memory]]\nname = \"fast\"\nsize = 16384\n[[memory]]\nname = \"slow\"\nsize = 524288";
+    let more = "as = \"tflm\"\nkernels = \"cmsis-nn\"";
+    let device = planned(folder.path(), "", memories, &[said("net", &model, more)]);
+    let (planned, baselines, bound) = touched_in_slow(&device);
+    assert_eq!((planned, bound), (968_896, 964_288));
+    let expected = [1_056_832, 1_138_560, 1_479_446].map(Some);
+    assert_eq!(baselines.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>(), expected);
 }
 
 /// Models of the collection: streams and state among them, one that feeds another, and TFLM as the judge of each.
