@@ -18,11 +18,15 @@ const SMALLEST_PICTURE: u64 = 8;
 /// Sentences on a model that does not fit: its floor, what sets it, and what would lower it.
 pub(crate) fn advice(input: &Input, model: MemoryModel, rows: &[Row], question: &Question) -> Vec<String> {
     let made = rows.iter().filter_map(|row| Some((row.way, row.outcome.as_ref().ok()?)));
-    let Some((way, least)) = made.min_by_key(|(_, made)| made.need.to_be_safe()) else { return Vec::new() };
+    // Of equals one with a plan, which tells what sets the need.
+    let least = made.min_by_key(|(_, made)| (made.need.to_be_safe(), made.found.is_none()));
+    let Some((way, least)) = least else { return Vec::new() };
     let mut advice = vec![floor(way, least)];
     if let Some(first) = refused_by_tflm(input, model).first() {
+        let has_code = rows.iter().any(|row| row.way.is_code && row.outcome.is_ok());
+        let only = if has_code { " Only C code can." } else { "" };
         advice.push(format!(
-            "TFLM cannot run the model, whatever its memory: `{}` ({}). Only C code can.",
+            "TFLM cannot run the model, whatever its memory: `{}` ({}).{only}",
             first.name, first.reason
         ));
     }

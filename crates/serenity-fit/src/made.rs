@@ -320,6 +320,10 @@ fn asks(way: Way, is_exact: bool, new_operators: &[String]) -> Vec<String> {
     asks
 }
 
+/// The reason alone: the table is about one model, which its title names.
 fn failed(error: &Error) -> NotPossible {
-    NotPossible::Failed(error.to_string())
+    NotPossible::Failed(match error {
+        Error::Emit { source, .. } => source.to_string(),
+        error => error.to_string(),
+    })
 }

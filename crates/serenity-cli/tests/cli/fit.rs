@@ -121,6 +121,16 @@ fn what_fits_in_no_way_says_why_and_writes_nothing() {
     assert_eq!(desk.files(), ["net.tflite"]);
 }
 
+/// Also of a model that no order helps: a chain.
+#[test]
+fn what_sets_the_need_is_named() {
+    let run = Desk::new().run(&["fit", "zoo:mobilenet?resolution=32", "--budget", "1KB"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    for part in ["(order and plan; proved", "Most is in use while `"] {
+        assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
+    }
+}
+
 #[test]
 fn a_graph_without_weights_has_fewer_ways() {
     let run = Desk::new().run(&["fit", "zoo:swiftnet-a", "--budget", "180KB"]);
