@@ -147,6 +147,8 @@ def test_windows_over_time(tmp_path_factory):
     code = serenity.emit_c(net, stream="time", hop=16, loops=True, max_extra_macs=0.5, budget="64KB")
     assert (code.ram, code.instructions) == (slid.need, slid.instructions)
     assert code.pushes["hop"]["rows"] == 16 and code.pushes["hop"]["macs"] < code.pushes["hop"]["window_macs"]
+    with pytest.raises(ValueError, match="windows over time are C code"):
+        serenity.fit("zoo:swiftnet-a", "64KB", hop=1)
     with pytest.raises(ValueError, match="hop must be at least 1"):
         serenity.fit(net, "64KB", hop=0)
     with pytest.raises(ValueError, match="say stream='time' as well"):

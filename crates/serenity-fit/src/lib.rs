@@ -104,15 +104,18 @@ impl Fit {
 /// ```
 ///
 /// # Errors
-/// If the model cannot be planned at all.
+/// If the model cannot be planned at all, or if there is a hop and no way that slides windows.
 pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit, Error> {
     let (quiet, tell) = (Options { progress: None, ..options.clone() }, options.progress.as_ref());
     let case = Case::new(input, &quiet, question)?;
     let is_permitted = |way: &Way| way.changes().iter().all(|change| question.allowed.contains(change));
     let ways = Way::all().into_iter().filter(|way| is_permitted(way) && case.applies(*way));
+    let ways: Vec<Way> = ways.collect();
+    if question.hop.is_some() && !ways.iter().any(|way| way.is_slid) {
+        return Err(no_windows());
+    }
     let started = Instant::now();
     let tried = AtomicU64::new(0);
-    let ways: Vec<Way> = ways.collect();
     let rows = on_all_cores(&ways, |way| {
         let row = Row { way, outcome: case.made(way) };
         let states = tried.fetch_add(1, Ordering::Relaxed) + 1;
@@ -128,6 +131,12 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
         floor::advice(input, options.model, &rows, question)
     };
     Ok(Fit { rows, macs: macs_of(input.graph()), advice })
+}
+
+fn no_windows() -> Error {
+    let reason = "windows over time are C code with kernels of its own, made of a whole .tflite model for TFLM: no such way is left here";
+    let remedy = "leave out the hop, or allow plan, rewrites, loops, c and stream";
+    serenity::pipeline::Error::Unfit { reason: reason.to_owned(), remedy: remedy.to_owned() }.into()
 }
 
 /// Makes a row of every way. No way depends on another, so how many run at once changes no row.

@@ -4,7 +4,6 @@ use super::emit::Code;
 use super::ways::{Table, print_made};
 use super::{as_typed, title, with_search};
 use crate::args::FitArgs;
-use crate::failure::refuse;
 use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
 use crate::screen::Screen;
@@ -39,10 +38,6 @@ pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failu
     };
     let found = fit(&input, &options, &question)?;
     drop(line);
-    if args.hop.is_some() && !found.rows.iter().any(|row| row.way.is_slid) {
-        let message = "--hop: windows over time are C code with kernels of its own, which this model, runtime or --forbid leaves out";
-        return refuse(message, "leave out --hop");
-    }
     let first = found.first(|way| wanted.can_be(*way));
     let written = match first {
         Some(row) => wanted.write(row, &input)?,
