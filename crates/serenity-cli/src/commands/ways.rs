@@ -7,7 +7,11 @@ use crate::screen::layout::{COMMAND, HANG};
 use crate::screen::style::{BAD, GOOD, TITLE, paint};
 use crate::size::GivenSize;
 use serenity_fit::{Fit, Made, Row};
+use std::array;
 use std::io::Write;
+
+const COLUMNS: [&str; 6] = ["way", "RAM, bytes", "over by", "MACs", "time", "flash"];
+const FITS: &str = "fits";
 
 pub(super) struct Table<'a> {
     pub(super) found: &'a Fit,
@@ -19,43 +23,52 @@ pub(super) struct Table<'a> {
 impl Table<'_> {
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let rows = &self.found.rows;
-        let room = rows.iter().map(|row| row.way.to_string().len()).max().unwrap_or(0);
-        let heading = format!(
-            "{:<room$}  {:>10}  {:>10}  {:>7}  {:>8}  {:>10}",
-            "way", "RAM, bytes", "over by", "MACs", "time", "flash"
-        );
-        writeln!(out, "{}", paint(TITLE, heading))?;
-        for row in rows {
-            let way = row.way.to_string();
+        let cells: Vec<[String; 6]> = rows.iter().map(|row| self.cells(row)).collect();
+        // As narrow as can be, for a terminal of 80 columns: one in which nothing stands is left out.
+        let widths: [usize; 6] = array::from_fn(|column| {
+            let widest = cells.iter().map(|row| row[column].len()).max().unwrap_or(0);
+            if widest == 0 { 0 } else { widest.max(COLUMNS[column].len()) }
+        });
+        writeln!(out, "{}", paint(TITLE, line(&COLUMNS.map(str::to_owned), widths)))?;
+        for (row, cells) in rows.iter().zip(&cells) {
+            let line = line(cells, widths);
             match &row.outcome {
                 Ok(made) => {
-                    let (bytes, over) = (thousands(made.need.to_be_safe()), self.over(made));
-                    let [macs, time] =
-                        [Some(made.extra_macs as f64 / self.found.macs.max(1) as f64), made.extra_time]
-                            .map(share);
-                    let flash = flash(made.extra_flash, self.budget);
-                    let line =
-                        format!("{way:<room$}  {bytes:>10}  {over}  {macs:>7}  {time:>8}  {flash:>10}");
-                    writeln!(out, "{}", line.trim_end())?;
+                    writeln!(out, "{line}")?;
                     if self.is_verbose {
                         print_asks(made, "    ", out)?;
                         print_command(made, "    ", out)?;
                     }
                 }
-                Err(why) => writeln!(out, "{way:<room$}  {:>10}  {HANG}{why}", "-")?,
+                Err(why) => writeln!(out, "{line}  {HANG}{why}")?,
             }
         }
         Ok(())
     }
 
+    fn cells(&self, row: &Row) -> [String; 6] {
+        let way = row.way.to_string();
+        let Ok(made) = &row.outcome else {
+            return [way, "-".to_owned(), String::new(), String::new(), String::new(), String::new()];
+        };
+        let macs = made.extra_macs as f64 / self.found.macs.max(1) as f64;
+        [
+            way,
+            thousands(made.need.to_be_safe()),
+            self.over(made),
+            share(Some(macs)),
+            share(made.extra_time),
+            flash(made.extra_flash, self.budget),
+        ]
+    }
+
     fn over(&self, made: &Made) -> String {
-        let text = match made.need.to_be_safe().saturating_sub(self.budget.bytes) {
+        match made.need.to_be_safe().saturating_sub(self.budget.bytes) {
             _ if !made.can_run => "cannot run".to_owned(),
             0 if !made.fits => "unknown".to_owned(),
-            0 => return paint(GOOD, format!("{:>10}", "fits")),
+            0 => FITS.to_owned(),
             bytes => thousands(bytes),
-        };
-        format!("{text:>10}")
+        }
     }
 
     /// Why nothing is written: no way fits, or none of the kind that is wanted.
@@ -71,6 +84,18 @@ impl Table<'_> {
         }
         Ok(())
     }
+}
+
+/// Names to the left, numbers to the right.
+fn line(cells: &[String; 6], widths: [usize; 6]) -> String {
+    let mut line = format!("{:<width$}", cells[0], width = widths[0]);
+    for (cell, width) in cells.iter().zip(widths).skip(1).filter(|(_, width)| *width > 0) {
+        let cell_at_right = format!("{cell:>width$}");
+        line.push_str("  ");
+        line.push_str(&if cell == FITS { paint(GOOD, cell_at_right) } else { cell_at_right });
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 /// The way that is taken: the size to set first, then what it asks and costs.
