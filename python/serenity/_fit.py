@@ -162,7 +162,7 @@ def fit(
     :param budget: the memory of the device: bytes, or text such as ``"256KiB"``
     :param runtime: as for :func:`optimize`
     :param kernels: the kernels that TFLM is built with; if you name them, no others are tried
-    :param allow: the only changes to make, of ``plan``, ``rewrites``, ``kernels``, ``loops``, ``int8-io``, ``c`` and ``stream``; all if you name none
+    :param allow: the only changes to make, with those that they are made of, among ``plan``, ``rewrites``, ``kernels``, ``loops``, ``int8-io``, ``c`` and ``stream``; all if you name none
     :param forbid: changes not to make
     :param hop: for an application that looks at windows over time: the next window ends so many rows of the input later; adds the ways that compute once what windows have in common
     :param time_limit: seconds after which each search returns its best so far; ``None`` for no limit
@@ -180,7 +180,7 @@ def fit(
         memory_limit=memory_limit,
         effort=effort,
     )
-    allowed, forbidden = None if allow is None else _names(allow, "allow"), _names(forbid or (), "forbid")
+    allowed, forbidden = _names(allow or (), "allow"), _names(forbid or (), "forbid")
     rows = None if hop is None else _options.whole(hop, "hop")
     graph, reading = as_graph(source, runtime, shapes), _options.reading(runtime, shapes, False)
     tell = _options.callback(progress)

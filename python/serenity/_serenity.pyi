@@ -93,7 +93,7 @@ def fit(
     wishes: _Options,
     budget_typed: str,
     reading: _Options,
-    allow: Optional[list[str]],
+    allow: list[str],
     forbid: list[str],
     hop: Optional[int],
     progress: Optional[Callable[[int, float], object]],

@@ -93,19 +93,14 @@ pub(crate) fn fit(
     wishes: Wishes,
     budget_typed: String,
     reading: Reading,
-    allow: Option<Vec<String>>,
+    allow: Vec<String>,
     forbid: Vec<String>,
     hop: Option<u64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FoundFit> {
     let (input, cancel) = (&model.get().0, CancelFlag::default());
     let changes = |names: &[String]| names.iter().map(|name| named(name)).collect::<Result<Vec<Change>, _>>();
-    let mut allowed = match &allow {
-        Some(names) => changes(names)?,
-        None => Change::all().map(|(_, change)| change).collect(),
-    };
-    let forbidden = changes(&forbid)?;
-    allowed.retain(|change| !forbidden.contains(change));
+    let allowed = Change::allowed(&changes(&allow)?, &changes(&forbid)?);
     let typed = serenity_cli::as_word(&input.name) + &wishes.target.typed() + &reading.typed();
     let question = Question {
         budget: wishes.budget.unwrap_or(0),

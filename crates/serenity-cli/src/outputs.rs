@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use crate::failure::refuse;
-use serenity::Format;
 use serenity::ir::{Graph, json, to_dot};
 use serenity::write::NewFile;
+use serenity::{Format, Input};
 use std::path::Path;
 
 /// A place for a model, as its name asks for.
@@ -46,6 +46,36 @@ impl<'a> OutputFile<'a> {
             return Ok(file);
         }
         refuse(format!("`{path}` does not name a Graphviz file"), "end the name in .dot")
+    }
+
+    /// Refuses a file that cannot hold this model: it is written in the format it came in, or as a graph.
+    pub(crate) fn check(&self, input: &Input) -> Result<(), Failure> {
+        let Content::File(format) = self.content else { return Ok(()) };
+        let (path, own) = (self.path, input.file.format());
+        if !format.has_weights() {
+            Ok(())
+        } else if !own.has_weights() {
+            refuse(
+                format!(
+                    "cannot write `{path}`: the input is a graph, without the weights that a model needs"
+                ),
+                "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+            )
+        } else if format != own {
+            refuse(
+                format!("cannot write `{path}`: a model is written in the format it came in"),
+                "end the name as that of the input, or write the graph alone as .json",
+            )
+        } else if !input.file.is_whole() {
+            refuse(
+                format!(
+                    "cannot write `{path}`: with --fold-constants some operators of the model are left out"
+                ),
+                "leave out --fold-constants, or write the graph alone as .json",
+            )
+        } else {
+            Ok(serenity::write::check_side_files(input, path)?)
+        }
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {

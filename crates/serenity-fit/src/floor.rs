@@ -98,17 +98,23 @@ fn change_of_the_model(input: &Input, floor: u64, budget: u64) -> String {
         }
         _ => None,
     });
-    match picture {
-        Some([height, width, channels]) if share < 1.0 => {
-            let smaller = [height, width].map(|side| (side as f64 * share).floor().max(1.0) as u64);
-            format!(
-                "To need less, the model itself must change: an input of about {} instead of {}, fewer channels in the tensors above, or two models that run one after the other.",
-                by(&[smaller[0], smaller[1], channels]),
-                by(&[height, width, channels])
-            )
+    let smaller = |side: u64| (side as f64 * share).floor() as u64;
+    let by_smaller = picture.map(|[height, width, channels]| {
+        (
+            smaller(height).min(smaller(width)),
+            by(&[smaller(height), smaller(width), channels]),
+            by(&[height, width, channels]),
+        )
+    });
+    let input = match by_smaller {
+        Some((side, smaller, now)) if share < 1.0 && side >= SMALLEST_PICTURE => {
+            format!("an input of about {smaller} instead of {now}")
         }
-        _ => "To need less, the model itself must change: a smaller input, fewer channels in the tensors above, or two models that run one after the other.".to_owned(),
-    }
+        _ => "a smaller input".to_owned(),
+    };
+    format!(
+        "To need less, the model itself must change: {input}, fewer channels in the tensors above, or two models that run one after the other."
+    )
 }
 
 /// Dimensions as people write them: 96x96x3.

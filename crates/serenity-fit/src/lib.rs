@@ -95,7 +95,7 @@ impl Fit {
 /// use serenity_fit::{Change, Question, fit};
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
-/// let allowed = Change::all().map(|(_, change)| change).collect();
+/// let allowed = Change::allowed(&[], &[]);
 /// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false, name: None, hop: None };
 /// let fit = fit(&input, &Options::for_input(&input), &question)?;
 /// let first = fit.first(|_| true).map(|row| row.way.to_string());
@@ -109,7 +109,9 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
     let (quiet, tell) = (Options { progress: None, ..options.clone() }, options.progress.as_ref());
     let case = Case::new(input, &quiet, question)?;
     let is_permitted = |way: &Way| way.changes().iter().all(|change| question.allowed.contains(change));
-    let ways = Way::all().into_iter().filter(|way| is_permitted(way) && case.applies(*way));
+    let ways = Way::all(question.allowed.contains(&Change::Rewrites))
+        .into_iter()
+        .filter(|way| is_permitted(way) && case.applies(*way));
     let ways: Vec<Way> = ways.collect();
     if question.hop.is_some() && !ways.iter().any(|way| way.is_slid) {
         return Err(no_windows());

@@ -30,7 +30,8 @@ pub struct Made {
     pub instructions: Option<u64>,
     /// The share of time that a run takes more than one of the model as it came, by estimate; negative if it takes less.
     pub extra_time: Option<f64>,
-    /// Bytes of constants added to the model as it came; negative if there are fewer.
+    /// Bytes of flash added to the model as it came; negative if it takes fewer. For C code: its constants instead of
+    /// the model file, without the instructions, which take the place of the interpreter's.
     pub extra_flash: i64,
     /// Is it proved that nothing made this way needs less?
     pub is_proved: bool,
@@ -105,7 +106,7 @@ impl<'a> Case<'a> {
         if !way.is_planned {
             return Ok(self.as_it_came());
         }
-        if !way.rewrites {
+        if way == Way::PLANNED {
             return Ok(self.told(way, self.planned.clone()));
         }
         if way.is_code {
@@ -117,7 +118,7 @@ impl<'a> Case<'a> {
         }
         let [without, with] = self.searched(way)?;
         if !way.loops {
-            let is_plain = way == Way { is_planned: true, rewrites: true, ..Way::default() };
+            let is_plain = way == Way { rewrites: true, ..Way::PLANNED };
             if is_plain && without.plan.keeps_operators() {
                 return Err(NotPossible::NoRewrite);
             }
@@ -169,7 +170,7 @@ impl<'a> Case<'a> {
             extra_macs: macs as i64 - macs_of(self.input.graph()) as i64,
             instructions: run.instructions,
             extra_time: run.compared_with(self.run),
-            extra_flash: 0,
+            extra_flash: self.extra_flash(&code),
             is_proved: false,
             asks,
             command: Some(self.command(way)),
@@ -196,7 +197,8 @@ impl<'a> Case<'a> {
         };
         let plan_arena = self.options.plan_arena || way.is_code;
         let int8_io = way.int8_io || self.options.int8_io;
-        Options { model, plan_arena, int8_io, loops: None, ..self.options.clone() }
+        let rewrites = if way.rewrites { self.options.rewrites } else { Rewrites::None };
+        Options { model, plan_arena, int8_io, rewrites, loops: None, ..self.options.clone() }
     }
 
     /// The kernels of emitted C that correspond to those of the target.
@@ -222,10 +224,16 @@ impl<'a> Case<'a> {
             made.extra_macs = macs as i64 - macs_of(self.input.graph()) as i64;
             made.need = Need { bytes: code.ram(), margin: 0 };
             made.fits = code.ram() <= self.question.budget;
+            made.extra_flash = self.extra_flash(&code);
             made.asks.insert(0, format!("call `{}_invoke` instead of the interpreter", code.prefix));
             made.code = Some(code);
         }
         Ok(made)
+    }
+
+    /// Bytes of flash that the constants of this code take more than the model file.
+    fn extra_flash(&self, code: &Emitted) -> i64 {
+        code.constants as i64 - self.input.file.bytes().len() as i64
     }
 
     fn as_it_came(&self) -> Made {

@@ -24,6 +24,27 @@ pub enum Change {
 
 serenity_search::named! { "change": Change { "plan" => Plan, "rewrites" => Rewrites, "kernels" => Kernels, "loops" => Loops, "int8-io" => Int8Io, "c" => Code, "stream" => Stream } }
 
+impl Change {
+    /// The changes that may be made: those that are named with all that they are made of, or all if none is named, but
+    /// not those that are forbidden.
+    pub fn allowed(named: &[Self], forbidden: &[Self]) -> Vec<Self> {
+        let is_named = |change: Self| named.is_empty() || named.iter().any(|named| named.includes(change));
+        let all = Self::all().map(|(_, change)| change);
+        all.filter(|&change| is_named(change) && !forbidden.contains(&change)).collect()
+    }
+
+    /// Is this change made of the other one, too?
+    fn includes(self, other: Self) -> bool {
+        self == other
+            || match other {
+                Self::Plan => true,
+                Self::Rewrites => self != Self::Plan,
+                Self::Code => self == Self::Stream,
+                _ => false,
+            }
+    }
+}
+
 /// One way to run a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a change, and changes are combined")]
@@ -50,16 +71,29 @@ pub struct Way {
 const KERNELS: [Kernels; 2] = [Kernels::Reference, Kernels::CmsisNn];
 
 impl Way {
-    /// All ways, from the one that asks least of the application to the one that asks most.
-    pub fn all() -> Vec<Self> {
+    /// The model, ordered and placed, and not changed otherwise.
+    pub(crate) const PLANNED: Self = Self {
+        is_planned: true,
+        rewrites: false,
+        kernels: None,
+        loops: false,
+        int8_io: false,
+        is_code: false,
+        is_pushed: false,
+        is_slid: false,
+    };
+
+    /// All ways, from the one that asks least of the application to the one that asks most. What is changed more than in
+    /// its order and plan is rewritten as well, if `rewrites` says so.
+    pub fn all(rewrites: bool) -> Vec<Self> {
         let as_it_came = Self::default();
-        let planned = Self { is_planned: true, ..as_it_came };
-        let rewritten = Self { rewrites: true, ..planned };
+        let rewritten = Self { rewrites, ..Self::PLANNED };
         let looped = Self { loops: true, ..rewritten };
         let int8_io = Self { int8_io: true, ..rewritten };
         let code = Self { is_code: true, ..rewritten };
         let with_kernels = |way: Self| KERNELS.map(|kernels| Self { kernels: Some(kernels), ..way });
-        let mut all = vec![as_it_came, planned, rewritten];
+        let mut all = vec![as_it_came, Self::PLANNED, rewritten];
+        all.dedup();
         all.extend(with_kernels(rewritten));
         all.push(looped);
         all.extend(with_kernels(looped));
@@ -122,7 +156,8 @@ mod tests {
 
     #[test]
     fn no_way_is_there_twice_and_all_have_names_of_their_own() {
-        let all = Way::all();
+        let all = Way::all(true);
+        assert_eq!(all.len(), Way::all(false).len() + 1, "order and plan alone are one way");
         for (at, way) in all.iter().enumerate() {
             for other in &all[at + 1..] {
                 assert!(way != other && way.to_string() != other.to_string(), "{way}");
@@ -131,8 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_allowed_with_what_it_is_made_of() {
+        use Change::{Code, Loops, Plan, Rewrites, Stream};
+        assert_eq!(Change::allowed(&[Stream], &[]), [Plan, Rewrites, Code, Stream]);
+        assert_eq!(Change::allowed(&[Plan], &[]), [Plan]);
+        assert_eq!(Change::allowed(&[Loops], &[Rewrites]), [Plan, Loops]);
+        assert_eq!(Change::allowed(&[], &[]).len(), Change::all().count());
+    }
+
+    #[test]
     fn what_asks_more_comes_later() {
-        let all = Way::all();
+        let all = Way::all(true);
         let position = |way: &Way| all.iter().position(|other| other == way).unwrap_or(usize::MAX);
         for way in &all {
             let others = [

@@ -26,10 +26,11 @@ pub(crate) struct FitArgs {
     /// Write the first way that fits: a model file, or C code into a folder (DIR/).
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<String>,
-    /// Make these changes only [default: all].
+    /// Make these changes only, and those that they are made of [default: all].
     ///
     /// plan: another order, and an offset for every tensor. rewrites: operators replaced by equivalent ones. kernels: TFLM is built with known kernels.
     /// loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code instead of the interpreter. stream: the application hands over a row of the input at a time.
+    /// Kernels, loops, int8-io and c come with plan and rewrites, stream also with c; --forbid rewrites leaves rewrites out.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) allow: Vec<Change>,
     /// Do not make these changes.
@@ -54,15 +55,4 @@ pub(crate) struct FitArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
-}
-
-impl FitArgs {
-    /// The changes that may be made.
-    pub(crate) fn allowed(&self) -> Vec<Change> {
-        let all = Change::all().map(|(_, change)| change);
-        let is_allowed = |change: &Change| {
-            (self.allow.is_empty() || self.allow.contains(change)) && !self.forbid.contains(change)
-        };
-        all.filter(is_allowed).collect()
-    }
 }

@@ -15,13 +15,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::pipeline::{Target, planned_model, reordered_graph};
 use serenity::{Input, Options};
-use serenity_fit::{Fit, Question, Row, StatedFit, Way, fit};
+use serenity_fit::{Change, Fit, Question, Row, StatedFit, Way, fit};
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let wanted = Wanted::new(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
+    if let Wanted::Model(output) = &wanted {
+        output.check(&input)?;
+    }
     let target = Target { budget: Some(args.budget.bytes), ..args.runtime.target() };
     let options = target.options(&input, target.model(&input)?)?;
     let cancel = cancel_on_signal();
@@ -31,7 +34,7 @@ pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failu
         budget: args.budget.bytes,
         budget_typed: args.budget.as_argument(),
         typed: as_typed(&args.input, &args.read, &args.runtime),
-        allowed: args.allowed(),
+        allowed: Change::allowed(&args.allow, &args.forbid),
         names_kernels: args.runtime.kernels.is_some(),
         name: args.name.clone(),
         hop: args.hop,
@@ -119,15 +122,13 @@ impl<'a> Wanted<'a> {
         match self {
             Self::Nothing => Ok(Vec::new()),
             Self::Model(output) => {
-                let bytes = match &made.found {
-                    None => input.file.bytes().into_owned(),
-                    Some(found) => {
-                        let graph = reordered_graph(&found.model, &found.plan)?;
-                        match output.content.graph_text(&graph) {
-                            Some(text) => text.into_bytes(),
-                            None => planned_model(&found.model, &found.plan)?,
-                        }
-                    }
+                let found = made.found.as_ref();
+                let graph = found.map(|found| reordered_graph(&found.model, &found.plan)).transpose()?;
+                let bytes = match (output.content.graph_text(graph.as_ref().unwrap_or(input.graph())), found)
+                {
+                    (Some(text), _) => text.into_bytes(),
+                    (None, Some(found)) => planned_model(&found.model, &found.plan)?,
+                    (None, None) => input.file.bytes().into_owned(),
                 };
                 output.write(&bytes)?;
                 Ok(vec![output.path.to_owned()])

@@ -141,7 +141,7 @@ fn print_asks(made: &Made, indent: &str, out: &mut impl Write) -> Result<(), Fai
         costs.push(format!("about {}", time_of(more)));
     }
     if made.extra_flash != 0 {
-        costs.push(change(made.extra_flash, "bytes of flash"));
+        costs.push(change(made.extra_flash, "bytes of constants in flash"));
     }
     if !costs.is_empty() {
         writeln!(out, "{indent}cost: {HANG}{}", costs.join(", "))?;

@@ -21,7 +21,7 @@ use super::ways::{Table, print_made};
 use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
 use crate::failure::refuse;
-use crate::outputs::{Content, OutputFile};
+use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
@@ -157,7 +157,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     let target = job.changes.target(&job.runtime, job.budget);
     let model = code::kernels(job, &target, &input)?;
     let options = target.options(&input, model)?;
-    check_format(&input, output.as_ref())?;
+    output.as_ref().map_or(Ok(()), |output| output.check(&input))?;
     device::check_runtime(job, model)?;
     let (line, progress) = ProgressLine::new(&title(input.graph(), job.input), job.talk.quiet);
     let mut options =
@@ -230,7 +230,7 @@ fn ways(
         budget: budget.bytes,
         budget_typed: budget.as_argument(),
         typed: as_typed(job.input, &job.read, &job.runtime),
-        allowed: Change::all().map(|(_, change)| change).collect(),
+        allowed: Change::allowed(&[], &[]),
         names_kernels: job.runtime.kernels.is_some(),
         name: None,
         hop: None,
@@ -289,32 +289,6 @@ fn refuse_input(job: &Job, target: &str) -> Result<(), Failure> {
         return refuse(message, "give another name");
     }
     Ok(())
-}
-
-/// A model can be written in the format it came in, and as a graph.
-fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
-    let Some(OutputFile { path, content: Content::File(format) }) = output else { return Ok(()) };
-    let own = input.file.format();
-    if !format.has_weights() {
-        Ok(())
-    } else if !own.has_weights() {
-        refuse(
-            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
-            "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
-        )
-    } else if *format != own {
-        refuse(
-            format!("cannot write `{path}`: a model is written in the format it came in"),
-            "end the name as that of the input, or write the graph alone as .json",
-        )
-    } else if !input.file.is_whole() {
-        refuse(
-            format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
-            "leave out --fold-constants, or write the graph alone as .json",
-        )
-    } else {
-        Ok(serenity::write::check_side_files(input, path)?)
-    }
 }
 
 fn write_files(
