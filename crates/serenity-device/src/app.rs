@@ -359,13 +359,6 @@ impl App {
             }
         }
         for (index, model) in self.models.iter().enumerate() {
-            let is_code = |model: usize| self.models[model].form == Form::Code;
-            if let Some(feed) = model.feeds.iter().find(|feed| !is_code(feed.from) || !is_code(index)) {
-                let (fed, from) = (&model.name, &self.models[feed.from].name);
-                return Err(format!(
-                    "`{from}` feeds `{fed}`: both must be C; copy it yourself between interpreters"
-                ));
-            }
             let is_late = |feed: &&Feed| self.moment(feed.from) >= self.moment(index);
             if let Some(feed) = model.feeds.iter().find(is_late) {
                 let (fed, from) = (&model.name, &self.models[feed.from].name);
@@ -401,6 +394,11 @@ impl App {
         let [feed] = self.models[fed].feeds[..] else { return false };
         let is_alone = self.moments().iter().any(|running| *running == [fed]);
         is_alone && self.moment(feed.from) + 1 == self.moment(fed)
+    }
+
+    /// May two models run at the same time?
+    pub(crate) fn run_together(&self, one: usize, other: usize) -> bool {
+        one != other && self.together.iter().any(|set| set.contains(&one) && set.contains(&other))
     }
 
     /// The memory in which a byte costs least; of equals, the first.

@@ -5,7 +5,9 @@
 //! last model that it feeds has begun.
 
 use crate::app::{App, Memory};
-use crate::planned::{ALIGNMENT, Divided, PlannedModel};
+use crate::in_place::bring_together;
+use crate::kept::kept;
+use crate::planned::{ALIGNMENT, Divided, Made, PlannedModel};
 use crate::{DeviceError, Search};
 use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
@@ -134,7 +136,9 @@ impl DevicePlan {
         }
         let stopped = (cost > bound).then_some(StopReason::Heuristic);
         let proof = stopped.map_or(Proof::Optimal, |stopped| Proof::Gap { stopped });
-        Ok(Self { memories, parts, handed, cost, bound, proof, slow_bound, divided })
+        let mut plan = Self { memories, parts, handed, cost, bound, proof, slow_bound, divided };
+        bring_together(&mut plan, app, models);
+        Ok(plan)
     }
 }
 
@@ -154,15 +158,17 @@ impl Planner<'_> {
     fn set_state_aside(&mut self) -> Result<Vec<u64>, DeviceError> {
         let mut state = vec![0; self.app.memories.len()];
         self.free = self.app.memories.iter().map(|memory| memory.size / ALIGNMENT * ALIGNMENT).collect();
-        for (model, planned) in self.app.models.iter().zip(self.models) {
-            let bytes = planned.state().next_multiple_of(ALIGNMENT);
-            let free = self.free[model.state];
+        for kept in kept(self.app, self.models) {
+            let bytes = kept.bytes.arm32.next_multiple_of(ALIGNMENT);
+            let free = self.free[kept.memory];
             if bytes > free {
-                let needs = "keeps from run to run";
-                return Err(self.no_room(&model.name, needs, bytes, model.state, free));
+                let names: Vec<&str> =
+                    kept.models.iter().map(|&model| self.app.models[model].name.as_str()).collect();
+                let needs = if names.len() == 1 { "keeps from run to run" } else { "keep from run to run" };
+                return Err(self.no_room(&names.join("`, `"), needs, bytes, kept.memory, free));
             }
-            self.free[model.state] -= bytes;
-            state[model.state] += bytes;
+            self.free[kept.memory] -= bytes;
+            state[kept.memory] += bytes;
         }
         Ok(state)
     }
@@ -211,12 +217,24 @@ impl Planner<'_> {
         let [from_name, fed_name] = [from, fed].map(|model| &self.app.models[model].name);
         let reason = match (self.models[from].port(false, output), self.models[fed].port(true, input)) {
             (None, _) => format!("`{from_name}` has no output {output}: outputs count from 0"),
+            _ if !self.has_place(from, false, output) => {
+                format!("TFLM gives output {output} of `{from_name}` no memory, so nothing can take it")
+            }
+            _ if !self.has_place(fed, true, input) => {
+                format!("TFLM gives input {input} of `{fed_name}` no memory, so nothing can feed it")
+            }
             (Some(out), Some(into)) if out != into => format!(
                 "output {output} of `{from_name}` has {out} bytes, and input {input} of `{fed_name}` has {into}"
             ),
             _ => return Ok(()),
         };
         Err(DeviceError::Feed { path: self.path.to_owned(), reason })
+    }
+
+    /// Is an input or output where it can be copied from or to? TFLM asks for no buffer for a constant.
+    fn has_place(&self, model: usize, is_input: bool, index: usize) -> bool {
+        let planned = &self.models[model];
+        matches!(planned.made, Made::Code { .. }) || planned.port_place(is_input, index, None).is_some()
     }
 
     /// How each model lies.

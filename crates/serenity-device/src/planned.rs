@@ -108,11 +108,11 @@ impl PlannedModel {
         }
     }
 
-    /// Bytes that persist from one run to the next.
+    /// Bytes that persist from one run to the next; with TFLM, if its allocator has no other model.
     pub fn state(&self) -> u64 {
         match &self.made {
             Made::Code { code, .. } => code.state,
-            Made::Tflm(tflm) => tflm.persistent.arm32 + tflm.margin,
+            Made::Tflm(tflm) => tflm.tail.needed(0).arm32 + tflm.tail.margin(0),
         }
     }
 
@@ -137,9 +137,26 @@ impl PlannedModel {
 
     /// The bytes of an input or output.
     pub(crate) fn port(&self, is_input: bool, index: usize) -> Option<u64> {
+        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?).bytes)
+    }
+
+    /// Where TFLM has an input or output: the part of the arena, and the offset in it.
+    pub(crate) fn port_place(
+        &self,
+        is_input: bool,
+        index: usize,
+        divided: Option<&Divided>,
+    ) -> Option<(usize, u64)> {
+        match &self.made {
+            Made::Code { .. } => None,
+            Made::Tflm(tflm) => tflm.place(self.port_tensor(is_input, index)?, divided),
+        }
+    }
+
+    fn port_tensor(&self, is_input: bool, index: usize) -> Option<TensorId> {
         let graph = self.found.model.graph();
         let list = if is_input { graph.inputs() } else { graph.outputs() };
-        Some(graph.tensor(*list.get(index)?).bytes)
+        list.get(index).copied()
     }
 
     /// The tensors divided between two memories of these sizes, so that the second costs little; `None` if they do not fit.
