@@ -1,7 +1,7 @@
 //! What an application includes to run models with TFLM in the memories of a device: a planner that answers from a table.
 
 use crate::app::Form;
-use crate::in_place::port;
+use crate::in_place::Port;
 use crate::planned::Made;
 use crate::{Device, Kept, TflmModel};
 use serenity::header::refuse_other_kernels;
@@ -172,7 +172,8 @@ impl Device {
             .flat_map(|(fed, feed)| [(feed.from, false, feed.output), (fed, true, feed.input)])
             .collect();
         for (model, is_input, index) in ports {
-            let Some((memory, offset)) = port(&self.plan, &self.models, model, is_input, index) else {
+            let port = Port { model, is_input, index };
+            let Some((memory, offset)) = port.place(&self.plan, &self.models) else {
                 continue;
             };
             let bytes = self.models[model].port(is_input, index).unwrap_or_default();

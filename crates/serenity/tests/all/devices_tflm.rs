@@ -7,7 +7,7 @@
 //! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
 
 use crate::common::exported;
-use crate::devices::{planned, said};
+use crate::devices::{Said, planned, said};
 use crate::emitted_c::has;
 use serenity::ir::{Graph, Operator};
 use serenity::zoo::Precision;
@@ -284,16 +284,17 @@ fn tflm_computes_the_same_in_two_memories() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// A chain of models: at once, by way of a model in C, and past others. Between two that follow one another nothing is copied where there is room.
+/// A chain of models: at once, by way of a model in C, and past others. Where there is room, nothing is copied between two that follow one
+/// another.
 #[test]
 fn tflm_is_fed_by_what_ran_before() {
     let folder = tempfile::tempdir().unwrap();
-    let chain = exported("branches?branches=1", Format::TfLite, Precision::Int8, folder.path());
+    let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
+    let (chain, swiftnet) = (net("branches?branches=1"), net("swiftnet-c"));
     let feed = |from: &str| format!("[[model.feed]]\nfrom = \"{from}\"");
     let tflm = |from: &str| format!("{TFLM}\n{}", feed(from));
-    let (after_one, after_two, after_code) = (tflm("one"), tflm("two"), tflm("code"));
-    let code = feed("three");
-    let models = [
+    let (after_one, after_two, after_code, code) = (tflm("one"), tflm("two"), tflm("code"), feed("three"));
+    let chained = [
         said("one", &chain, TFLM),
         said("two", &chain, &after_one),
         said("three", &chain, &after_two),
@@ -301,20 +302,23 @@ fn tflm_is_fed_by_what_ran_before() {
         said("four", &chain, &after_code),
         said("late", &chain, &after_two),
     ];
-    let wide = planned(folder.path(), "", TWO, &models);
+    let large = said("large", &swiftnet, TFLM);
     let copies = |device: &Device| {
         let files = device.files().unwrap();
         let (_, text) = files.iter().find(|(name, _)| name == "device.c").unwrap();
         String::from_utf8_lossy(text).matches("memmove(").count()
     };
-    // To the model in C, from it, and twice past others.
-    assert_eq!(copies(&wide), 4);
-    let narrow = planned(folder.path(), "", "[[memory]]\nname = \"slow\"\nsize = 100000", &models);
-    let divided =
-        "[[memory]]\nname = \"fast\"\nsize = 1024\n[[memory]]\nname = \"slow\"\nsize = 100000\nread = 3";
-    let divided = planned(folder.path(), "", divided, &models);
+    let one = "[[memory]]\nname = \"slow\"\nsize = 200000";
+    let with = |memories: &str, models: &[Said]| planned(folder.path(), "", memories, models);
+    // Each writes its output over its input, a little lower: without room beside it, the next one cannot begin there.
+    let narrow = with(one, &chained[..5]);
+    let wide = with(one, &[&chained[..5], std::slice::from_ref(&large)].concat());
+    let all = with(one, &[&chained[..], &[large]].concat());
+    let divided = with(&format!("[[memory]]\nname = \"fast\"\nsize = 1024\n{one}\nread = 3"), &chained);
+    // To the model in C and from it; and for the last one aside and back.
+    assert_eq!([&narrow, &wide, &all, &divided].map(copies), [4, 2, 4, 6]);
     let Some(tools) = Tools::with_tflm() else { return };
-    for device in [wide, narrow, divided] {
+    for device in [all, divided] {
         let (code, said) = run(folder.path(), &tools, &device, &program(&device, 60));
         assert_eq!(code, Some(0), "{} copies: {said}", copies(&device));
     }
