@@ -20,7 +20,7 @@ mod tflm;
 mod tflm_code;
 
 pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
-pub use error::DeviceError;
+pub use error::{DeviceError, Free};
 pub use kept::Kept;
 pub use plan::{DevicePlan, Filled, Handed, Part};
 pub use planned::{Made, PlannedModel};

@@ -8,10 +8,11 @@ use crate::app::{App, Memory};
 use crate::in_place::bring_together;
 use crate::kept::kept;
 use crate::planned::{ALIGNMENT, Divided, Made, PlannedModel};
-use crate::{DeviceError, Search};
+use crate::{DeviceError, Free, Search};
 use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
 use serenity_search::{Proof, StopReason};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -164,8 +165,8 @@ impl Planner<'_> {
             if bytes > free {
                 let names: Vec<&str> =
                     kept.models.iter().map(|&model| self.app.models[model].name.as_str()).collect();
-                let needs = if names.len() == 1 { "keeps from run to run" } else { "keep from run to run" };
-                return Err(self.no_room(&names.join("`, `"), needs, bytes, kept.memory, free));
+                let what = format!("what `{}` must keep from run to run needs", names.join("`, `"));
+                return Err(self.no_room(what, bytes, &[(kept.memory, free)], Vec::new()));
             }
             self.free[kept.memory] -= bytes;
             state[kept.memory] += bytes;
@@ -173,17 +174,18 @@ impl Planner<'_> {
         Ok(state)
     }
 
-    fn no_room(&self, what: &str, needs: &str, bytes: u64, memory: usize, free: u64) -> DeviceError {
-        let Memory { name, size, .. } = &self.app.memories[memory];
-        DeviceError::NoRoom {
-            path: self.path.to_owned(),
-            what: format!("`{what}`"),
-            needs: needs.to_owned(),
-            bytes,
-            memory: name.clone(),
-            free,
-            size: *size,
-        }
+    /// `room` is what is left of each memory.
+    fn no_room(
+        &self,
+        what: String,
+        bytes: u64,
+        room: &[(usize, u64)],
+        largest: Vec<(String, u64)>,
+    ) -> DeviceError {
+        let free =
+            |&(memory, bytes): &(usize, u64)| Free { memory: self.app.memories[memory].clone(), bytes };
+        let path = self.path.to_owned();
+        DeviceError::NoRoom { path, what, bytes, free: room.iter().map(free).collect(), largest }
     }
 
     /// The outputs that are copied aside until the last model that takes them begins. They are touched twice, so they
@@ -299,10 +301,14 @@ impl Planner<'_> {
     }
 
     fn no_room_for(&self, model: usize, free: &[u64]) -> DeviceError {
-        let said = &self.app.models[model];
-        let largest = said.memories.iter().copied().max_by_key(|&memory| free[memory]);
-        let memory = largest.unwrap_or_default();
-        self.no_room(&said.name, "needs for its tensors", arena(&self.models[model]), memory, free[memory])
+        let (said, planned) = (&self.app.models[model], &self.models[model]);
+        // A model lies in two memories at most.
+        let mut room: Vec<(usize, u64)> =
+            said.memories.iter().map(|&memory| (memory, free[memory])).collect();
+        room.sort_by_key(|&(_, bytes)| Reverse(bytes));
+        room.truncate(2);
+        let what = format!("the tensors of `{}` need", said.name);
+        self.no_room(what, arena(planned), &room, planned.largest_at_peak())
     }
 
     /// A model in the cheapest and the dearest of its memories, which is the slow one.
@@ -392,13 +398,14 @@ impl Planner<'_> {
             offsets.push(&mut kept.offset);
         }
         let Ok(problem) = Problem::new(buffers, ALIGNMENT) else {
-            return Err(self.no_room(&self.app.name, "needs for all", u64::MAX, memory, self.free[memory]));
+            let what = "all models together need".to_owned();
+            return Err(self.no_room(what, u64::MAX, &[(memory, self.free[memory])], Vec::new()));
         };
         let options = Placing { limits: search.limits.clone(), ..Placing::default() };
         let placement = place(&problem, &options);
         if placement.height > self.free[memory] {
-            let needs = "needs for its models and what they hand on";
-            return Err(self.no_room(&self.app.name, needs, placement.height, memory, self.free[memory]));
+            let what = "models, and outputs that wait for other models, need".to_owned();
+            return Err(self.no_room(what, placement.height, &[(memory, self.free[memory])], Vec::new()));
         }
         for (offset, found) in offsets.into_iter().zip(placement.offsets) {
             *offset = found;
