@@ -38,7 +38,7 @@ fn remedy(largest: &[(String, u64)], free: &[Free]) -> String {
         largest.iter().map(|(name, bytes)| format!("`{name}` {}", grouped((*bytes).into()))).collect();
     let second = if free.len() == 1 { "give it a second memory" } else { "make a memory larger" };
     format!(
-        "most bytes at its peak: {}; allow `loops` or `int8_io`, {second}, or run fewer models together",
+        "largest at its peak: {}; allow `loops` or `int8_io`, {second}, or run fewer models together",
         largest.join(", ")
     )
 }
@@ -96,6 +96,10 @@ impl DeviceError {
         match self {
             Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
             Self::NoRoom { largest, free, .. } => Some(remedy(largest, free)),
+            Self::Feed { .. } => Some(
+                "an output feeds an input of the same size; `serenity inspect` shows those of a model"
+                    .to_owned(),
+            ),
             Self::App { .. } => Some("`serenity device --help` shows a whole file".to_owned()),
             _ => None,
         }

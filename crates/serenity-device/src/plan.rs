@@ -218,7 +218,10 @@ impl Planner<'_> {
     fn check_feed(&self, fed: usize, from: usize, output: usize, input: usize) -> Result<(), DeviceError> {
         let [from_name, fed_name] = [from, fed].map(|model| &self.app.models[model].name);
         let reason = match (self.models[from].port(false, output), self.models[fed].port(true, input)) {
-            (None, _) => format!("`{from_name}` has no output {output}: outputs count from 0"),
+            (None, _) => {
+                let count = self.models[from].outputs();
+                format!("`{from_name}` has no output {output}: there are {count}, counted from 0")
+            }
             _ if !self.has_place(from, false, output) => {
                 format!("TFLM gives output {output} of `{from_name}` no memory, so nothing can take it")
             }

@@ -137,6 +137,11 @@ impl PlannedModel {
         Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?).bytes)
     }
 
+    /// How many outputs there are.
+    pub(crate) fn outputs(&self) -> usize {
+        self.found.model.graph().outputs().len()
+    }
+
     /// Where TFLM has an input or output: the part of the arena, and the offset in it.
     pub(crate) fn port_place(
         &self,

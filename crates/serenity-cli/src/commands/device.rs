@@ -134,13 +134,7 @@ fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
     for Kept { models, memory, bytes } in &shared {
         let names: Vec<&str> = models.iter().map(|&model| app.models[model].name.as_str()).collect();
         let (memory, bytes) = (&app.memories[*memory].name, thousands(bytes.arm32));
-        writeln!(
-            out,
-            "  {:<14} {:>12} {bytes:>11}   {memory}: TFLM keeps it for {}",
-            "allocator",
-            "",
-            names.join(", ")
-        )?;
+        writeln!(out, "  {:<14} {:>12} {bytes:>11}   {memory}, for {}", "allocator", "", names.join(", "))?;
     }
     for Handed { from, output, memory, offset, bytes, .. } in &plan.handed {
         let what = format!("{}'s {output}", app.models[*from].name);

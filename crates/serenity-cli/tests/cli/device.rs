@@ -136,6 +136,33 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
             "there is no memory `psram`; there are `sram`",
             "--help",
         ),
+        (
+            app("16 KiB", "").replacen(
+                "[[model]]",
+                "[[memory]]\nname = \"slow\"\nsize = 20000\n\n[[model]]",
+                1,
+            ),
+            "more than fit `slow` (19,936 of 20000 free) and `sram` (16,384 of 16 KiB free)",
+            "largest at its peak: ",
+        ),
+        (app("256 KiB", "").replace("\"256 KiB\"", "-3"), "line 3: a size is a number of bytes", "--help"),
+        (app("256 KiB", "loops = \"yes\"\n"), "`loops` is true, or a percentage", "--help"),
+        (app("256 KiB", &format!("{feed}{feed}")), "two feeds go to the same input", "--help"),
+        (
+            app("256 KiB", &format!("{feed}output = 3\n")),
+            "`one` has no output 3: there are 1, counted from 0",
+            "same size",
+        ),
+        (app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis\"\n"), "there are no kernels `cmsis`", "--help"),
+        (
+            app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis-nn\"\nstate = \"tiny\"\n").replacen(
+                "[[model]]",
+                "[[memory]]\nname = \"tiny\"\nsize = 1000\n\n[[model]]",
+                1,
+            ),
+            "what `two` must keep from run to run needs",
+            "`state`",
+        ),
         (app("256K", ""), "memory `sram`: size: say 256KB", "--help"),
         (app("256 KiB", "loop = true\n"), "line 12: unknown field `loop`", "--help"),
         (app("256 KiB", "as = \"tflm\"\n"), "`kernels` says which kernels your TFLM is built with", "--help"),
