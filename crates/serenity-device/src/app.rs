@@ -101,7 +101,7 @@ struct WrittenMemory {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a size is a number of bytes, or a text such as \"256 KiB\"")]
 enum WrittenSize {
     Bytes(u64),
     Text(String),
@@ -134,7 +134,7 @@ enum WrittenForm {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`loops` is true, or a percentage of extra multiplications, as in 10.0")]
 enum WrittenLoops {
     #[default]
     None,
@@ -290,7 +290,7 @@ impl Reader<'_> {
         };
         let size = (self.size)(&typed).map_err(|expected| format!("memory `{name}`: size: {expected}"))?;
         if section.as_ref().is_some_and(|section| !section.chars().all(is_plain)) {
-            return Err(format!("memory `{name}`: `section` holds signs that no section has"));
+            return Err(format!("memory `{name}`: `section` has only letters, digits, and . _ - $"));
         }
         let cost = 1 + rank as u64;
         Ok(Memory { name, size, typed, section, read: read.unwrap_or(cost), write: write.unwrap_or(cost) })
@@ -314,7 +314,7 @@ impl Reader<'_> {
             None => (0..memories.len()).collect(),
         };
         if allowed.is_empty() {
-            return Err(format!("{place}: `memories` names none"));
+            return Err(format!("{place}: `memories` is empty; leave it out to allow all"));
         }
         allowed.sort_by_key(|&memory| (memories[memory].read + memories[memory].write, memory));
         allowed.dedup();
@@ -331,7 +331,10 @@ impl Reader<'_> {
                 Ok(Feed { from, output, input })
             })
             .collect::<Result<Vec<Feed>, String>>()?;
-        all_differ(feeds.iter().map(|feed| feed.input)).map_err(|input| format!("{place}: input {input}"))?;
+        let inputs: BTreeSet<usize> = feeds.iter().map(|feed| feed.input).collect();
+        if inputs.len() < feeds.len() {
+            return Err(format!("{place}: two feeds go to the same input; say `input = 1` for another one"));
+        }
         let loops = match loops {
             WrittenLoops::None | WrittenLoops::Wanted(false) => None,
             WrittenLoops::Wanted(true) => Some(SHARE),
@@ -359,13 +362,6 @@ impl App {
             }
         }
         for (index, model) in self.models.iter().enumerate() {
-            let is_code = |model: usize| self.models[model].form == Form::Code;
-            if let Some(feed) = model.feeds.iter().find(|feed| !is_code(feed.from) || !is_code(index)) {
-                let (fed, from) = (&model.name, &self.models[feed.from].name);
-                return Err(format!(
-                    "`{from}` feeds `{fed}`: both must be C; copy it yourself between interpreters"
-                ));
-            }
             let is_late = |feed: &&Feed| self.moment(feed.from) >= self.moment(index);
             if let Some(feed) = model.feeds.iter().find(is_late) {
                 let (fed, from) = (&model.name, &self.models[feed.from].name);
@@ -403,6 +399,11 @@ impl App {
         is_alone && self.moment(feed.from) + 1 == self.moment(fed)
     }
 
+    /// May two models run at the same time?
+    pub(crate) fn run_together(&self, one: usize, other: usize) -> bool {
+        one != other && self.together.iter().any(|set| set.contains(&one) && set.contains(&other))
+    }
+
     /// The memory in which a byte costs least; of equals, the first.
     pub(crate) fn cheapest_memory(&self) -> Option<usize> {
         (0..self.memories.len())
@@ -433,7 +434,10 @@ fn form_of(form: WrittenForm, kernels: Option<&str>) -> Result<Form, String> {
             let found = all().find(|(name, _)| Some(*name) == kernels);
             found.map(|(_, set)| Form::Tflm(set)).ok_or_else(|| {
                 let names: Vec<&str> = all().map(|(name, _)| name).collect();
-                format!("`kernels` says which kernels your TFLM is built with: {}", names.join(", "))
+                let unknown =
+                    kernels.map_or_else(String::new, |name| format!("there are no kernels `{name}`; "));
+                let names = names.join(", ");
+                format!("{unknown}`kernels` says which kernels your TFLM is built with: {names}")
             })
         }
     }
@@ -457,7 +461,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// Refuses what is there twice.
-fn all_differ<T: Ord + std::fmt::Display + Copy>(names: impl Iterator<Item = T>) -> Result<(), String> {
+fn all_differ<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {

@@ -1,5 +1,6 @@
 //! Checks a plan of a device by code of its own: it knows moments and bytes, and not how they were planned.
 
+use crate::Kept;
 use crate::app::App;
 use crate::plan::DevicePlan;
 
@@ -11,9 +12,9 @@ struct Held {
     moments: std::ops::RangeInclusive<usize>,
 }
 
-/// The first fault of a plan: bytes that two things hold at once, or that are not there. `arenas` and `states` are what
-/// the code of each model says.
-pub(crate) fn fault(app: &App, plan: &DevicePlan, arenas: &[u64], states: &[u64]) -> Option<String> {
+/// The first fault of a plan: bytes that two things hold at once, or that are not there. `arenas` and `kept` are what
+/// the models say.
+pub(crate) fn fault(app: &App, plan: &DevicePlan, arenas: &[u64], kept: &[Kept]) -> Option<String> {
     let mut held: Vec<Held> = Vec::new();
     for (model, parts) in plan.parts.iter().enumerate() {
         let name = &app.models[model].name;
@@ -67,8 +68,23 @@ pub(crate) fn fault(app: &App, plan: &DevicePlan, arenas: &[u64], states: &[u64]
         }
     }
     let mut states_of = vec![0; app.memories.len()];
-    for (model, bytes) in app.models.iter().zip(states) {
-        states_of[model.state] += bytes;
+    for Kept { models, memory, bytes } in kept {
+        states_of[*memory] += bytes.arm32;
+        let beside = |one: &usize, other: &usize| {
+            one != other && app.together.iter().any(|set| set.contains(one) && set.contains(other))
+        };
+        if let Some(one) = models.iter().find(|one| models.iter().any(|other| beside(one, other))) {
+            return Some(format!(
+                "`{}` shares an allocator with one that may run beside it",
+                app.models[*one].name
+            ));
+        }
+    }
+    for (model, said) in app.models.iter().enumerate() {
+        let is_it = |kept: &&Kept| kept.models.contains(&model) && kept.memory == said.state;
+        if kept.iter().filter(is_it).count() != 1 {
+            return Some(format!("what `{}` keeps is not in its memory, once", said.name));
+        }
     }
     for (memory, filled) in plan.memories.iter().enumerate() {
         let name = &app.memories[memory].name;
@@ -103,6 +119,7 @@ mod tests {
     use crate::app::{App, Feed, Form, Memory, Model};
     use crate::plan::{Filled, Handed, Part};
     use serenity::memories::two_memories::Traffic;
+    use serenity_runtimes::TflmArena;
     use serenity_search::Proof;
 
     const SIZE: u64 = 64;
@@ -153,7 +170,32 @@ mod tests {
         states: [u64; 3],
         expected: Option<&str>,
     ) {
-        assert_eq!(fault(app, plan, &arenas, &states).as_deref(), expected);
+        let kept: Vec<Kept> = (0..3).map(|model| kept(&[model], states[model])).collect();
+        assert_eq!(fault(app, plan, &arenas, &kept).as_deref(), expected);
+    }
+
+    fn kept(models: &[usize], bytes: u64) -> Kept {
+        let bytes = TflmArena { arm32: bytes, x86_64: bytes };
+        Kept { models: models.to_vec(), memory: 0, bytes }
+    }
+
+    #[test]
+    fn allocators_are_shared_by_what_never_runs_at_once() {
+        let right = plan([0, 32, 32], None, 64);
+        let fault = |together: Vec<Vec<usize>>, kept: &[Kept]| {
+            let mut app = app(together);
+            app.models[2].feeds.clear();
+            fault(&app, &right, &[32; 3], kept)
+        };
+        let apart = [kept(&[0], 0), kept(&[1, 2], 0)];
+        assert_eq!(fault(vec![vec![0, 1]], &apart), None);
+        let expected = Some("`a` shares an allocator with one that may run beside it".to_owned());
+        assert_eq!(fault(vec![vec![0, 1]], &[kept(&[0, 1], 0), kept(&[2], 0)]), expected);
+        let expected = Some("what `c` keeps is not in its memory, once".to_owned());
+        assert_eq!(
+            fault(Vec::new(), &apart[..1].iter().cloned().chain([kept(&[1], 0)]).collect::<Vec<_>>()),
+            expected
+        );
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use crate::app::{App, Feed, Form};
 use crate::plan::Handed;
 use crate::planned::Made;
+use crate::tflm_code::Allocator;
 use crate::{Device, DeviceError};
 use serenity_emit::Emitted;
+use serenity_runtimes::TflmArena;
 use std::fmt::Write;
 
 /// What goes on top of every file.
@@ -81,13 +83,13 @@ impl Device {
             let memory = self.app.memories[said.state].name.to_uppercase();
             let _ = writeln!(text, "#define {}_STATE_IN {upper}_{memory}_IN", said.name.to_uppercase());
         }
-        for (model, tflm, _) in self.tflm() {
-            let (name, upper) = (&self.app.models[model].name, self.app.models[model].name.to_uppercase());
+        self.tflm_ports(&mut text);
+        for Allocator { name, models, bytes: TflmArena { arm32, x86_64 }, .. } in self.allocators() {
+            let (upper, models) = (name.to_uppercase(), self.names(&models));
             // TFLM keeps pointers.
-            let (arm32, x86_64) = (tflm.persistent.arm32 + tflm.margin, tflm.persistent.x86_64 + tflm.margin);
             let _ = write!(
                 text,
-                "\n/* What TFLM keeps for `{name}`. */\n#if UINTPTR_MAX > 0xffffffffu\n#define {upper}_KEPT_BYTES {x86_64}\n#else\n\
+                "\n/* What TFLM keeps for {models}. */\n#if UINTPTR_MAX > 0xffffffffu\n#define {upper}_KEPT_BYTES {x86_64}\n#else\n\
                  #define {upper}_KEPT_BYTES {arm32}\n#endif\nextern uint8_t {app}_{name}_kept[{upper}_KEPT_BYTES];\n"
             );
         }
@@ -147,10 +149,12 @@ impl Device {
             let array = format!("{}_{}", name.to_uppercase(), memory.name.to_uppercase());
             let _ = write!(text, "\n{ALIGNED}uint8_t {name}_{}[{array}_BYTES] {array}_IN;\n", memory.name);
         }
-        for (model, _, _) in self.tflm() {
-            let (said, upper) = (&app.models[model].name, app.models[model].name.to_uppercase());
-            let _ =
-                write!(text, "\n{ALIGNED}uint8_t {name}_{said}_kept[{upper}_KEPT_BYTES] {upper}_STATE_IN;\n");
+        for Allocator { name: first, .. } in self.allocators() {
+            let upper = first.to_uppercase();
+            let _ = write!(
+                text,
+                "\n{ALIGNED}uint8_t {name}_{first}_kept[{upper}_KEPT_BYTES] {upper}_STATE_IN;\n"
+            );
         }
         let count = app.models.len();
         let _ = write!(
@@ -188,7 +192,11 @@ impl Device {
         let _ = writeln!(text, "    BEGIN({model});");
         for feed in &said.feeds {
             let input = format!("{}_input_{}", said.name, feed.input);
-            let output = self.kept(feed);
+            if self.is_in_place(model, feed) {
+                let _ = writeln!(text, "    /* Its input {} is where it was computed. */", feed.input);
+                continue;
+            }
+            let output = self.kept_output(feed);
             let bytes = format!("{}_INPUT_{}_BYTES", said.name.to_uppercase(), feed.input);
             let _ = writeln!(text, "    memmove({input}, {output}, {bytes});");
         }
@@ -232,7 +240,7 @@ impl Device {
     }
 
     /// Where a model finds what feeds it.
-    fn kept(&self, feed: &Feed) -> String {
+    fn kept_output(&self, feed: &Feed) -> String {
         let is_it = |kept: &&Handed| (kept.from, kept.output) == (feed.from, feed.output);
         match self.plan.handed.iter().find(is_it) {
             Some(kept) => {
@@ -248,7 +256,7 @@ impl Device {
         set.into_iter().flatten().copied().filter(|&other| other != model).collect()
     }
 
-    fn names(&self, models: &[usize]) -> String {
+    pub(crate) fn names(&self, models: &[usize]) -> String {
         let App { models: all, .. } = &self.app;
         models.iter().map(|&model| all[model].name.as_str()).collect::<Vec<_>>().join(", ")
     }

@@ -1,7 +1,47 @@
 //! What can go wrong.
 
+use crate::app::Memory;
 use serenity::ErrorKind;
+use serenity_report::grouped;
 use std::io;
+
+/// Free bytes of a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// The memory.
+    pub memory: Memory,
+    /// Bytes that nothing else takes.
+    pub bytes: u64,
+}
+
+/// Where there is too little room, and how much too little.
+fn lacking(bytes: u64, free: &[Free]) -> String {
+    let all = free.iter().fold(0, |sum: u64, free| sum.saturating_add(free.bytes));
+    let names: Vec<String> = (free.iter())
+        .map(|Free { memory, bytes }| {
+            format!("`{}` ({} of {} free)", memory.name, grouped((*bytes).into()), memory.typed)
+        })
+        .collect();
+    let names = names.join(" and ");
+    match bytes.checked_sub(all).filter(|&missing| missing > 0) {
+        Some(missing) => format!("{} more than fit {names}", grouped(missing.into())),
+        // Between two memories, whole tensors are divided.
+        None => format!("and no way was found to divide them between {names}"),
+    }
+}
+
+fn remedy(largest: &[(String, u64)], free: &[Free]) -> String {
+    if largest.is_empty() {
+        return "make this memory larger, or name another one: `state`, `memories`".to_owned();
+    }
+    let largest: Vec<String> =
+        largest.iter().map(|(name, bytes)| format!("`{name}` {}", grouped((*bytes).into()))).collect();
+    let second = if free.len() == 1 { "give it a second memory" } else { "make a memory larger" };
+    format!(
+        "largest at its peak: {}; allow `loops` or `int8_io`, {second}, or run fewer models together",
+        largest.join(", ")
+    )
+}
 
 /// Why there is no plan for a device.
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +56,17 @@ pub enum DeviceError {
     /// One of the models.
     #[error(transparent)]
     Model(#[from] serenity::Error),
-    /// A memory is too small.
-    #[error("`{path}`: {what} {needs}: {bytes} bytes, and {free} of the {size} bytes of `{memory}` are free")]
-    NoRoom { path: String, what: String, needs: String, bytes: u64, memory: String, free: u64, size: u64 },
+    /// Memories are too small.
+    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, free))]
+    NoRoom {
+        path: String,
+        what: String,
+        bytes: u64,
+        /// What is free in each memory that may be used.
+        free: Vec<Free>,
+        /// The largest tensors of the model at its peak, and their bytes.
+        largest: Vec<(String, u64)>,
+    },
     /// A model of which not enough is known.
     #[error("`{path}`: what TFLM keeps for it is not known, so no places can be told")]
     Unknown { path: String },
@@ -47,8 +95,9 @@ impl DeviceError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
-            Self::NoRoom { .. } => Some(
-                "allow `loops` or `int8_io` for this model, give it a second memory, or run fewer models together"
+            Self::NoRoom { largest, free, .. } => Some(remedy(largest, free)),
+            Self::Feed { .. } => Some(
+                "an output feeds an input of the same size; `serenity inspect` shows those of a model"
                     .to_owned(),
             ),
             Self::App { .. } => Some("`serenity device --help` shows a whole file".to_owned()),

@@ -10,6 +10,8 @@ mod app;
 mod check;
 mod code;
 mod error;
+mod in_place;
+mod kept;
 mod page;
 mod plan;
 mod planned;
@@ -18,7 +20,8 @@ mod tflm;
 mod tflm_code;
 
 pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
-pub use error::DeviceError;
+pub use error::{DeviceError, Free};
+pub use kept::Kept;
 pub use plan::{DevicePlan, Filled, Handed, Part};
 pub use planned::{Made, PlannedModel};
 pub use stated::StatedDevice;
@@ -53,6 +56,13 @@ pub struct Device {
     pub baselines: Vec<(Obvious, Option<DevicePlan>)>,
 }
 
+impl Device {
+    /// What its models keep from run to run.
+    pub fn kept(&self) -> Vec<Kept> {
+        kept::kept(&self.app, &self.models)
+    }
+}
+
 /// Plans a device. `path` is the file that the app was read from, for messages.
 ///
 /// # Errors
@@ -73,8 +83,8 @@ pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError
             }
         }
     }
-    let (arenas, states): (Vec<u64>, Vec<u64>) =
-        models.iter().map(|model| (model.arena(), model.state())).unzip();
+    let arenas: Vec<u64> = models.iter().map(PlannedModel::arena).collect();
+    let kept = kept::kept(&app, &models);
     let ways = if app.memories.len() > 1 { &Obvious::ALL[..] } else { &[] };
     let baselines: Vec<(Obvious, Option<DevicePlan>)> =
         ways.iter().map(|&way| (way, DevicePlan::new(path, &app, &models, Some(way), search).ok())).collect();
@@ -86,7 +96,7 @@ pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError
         plan = DevicePlan::new(path, &app, &models, Some(*way), search)?;
     }
     let mut plans = baselines.iter().filter_map(|(_, baseline)| baseline.as_ref()).chain([&plan]);
-    let fault = plans.find_map(|plan| check::fault(&app, plan, &arenas, &states));
+    let fault = plans.find_map(|plan| check::fault(&app, plan, &arenas, &kept));
     drop(plans);
     match fault {
         None => Ok(Device { app, models, plan, baselines }),

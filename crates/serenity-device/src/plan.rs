@@ -5,11 +5,14 @@
 //! last model that it feeds has begun.
 
 use crate::app::{App, Memory};
-use crate::planned::{ALIGNMENT, Divided, PlannedModel};
-use crate::{DeviceError, Search};
+use crate::in_place::bring_together;
+use crate::kept::kept;
+use crate::planned::{ALIGNMENT, Divided, Made, PlannedModel};
+use crate::{DeviceError, Free, Search};
 use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
 use serenity_search::{Proof, StopReason};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -134,7 +137,9 @@ impl DevicePlan {
         }
         let stopped = (cost > bound).then_some(StopReason::Heuristic);
         let proof = stopped.map_or(Proof::Optimal, |stopped| Proof::Gap { stopped });
-        Ok(Self { memories, parts, handed, cost, bound, proof, slow_bound, divided })
+        let mut plan = Self { memories, parts, handed, cost, bound, proof, slow_bound, divided };
+        bring_together(&mut plan, app, models);
+        Ok(plan)
     }
 }
 
@@ -154,30 +159,33 @@ impl Planner<'_> {
     fn set_state_aside(&mut self) -> Result<Vec<u64>, DeviceError> {
         let mut state = vec![0; self.app.memories.len()];
         self.free = self.app.memories.iter().map(|memory| memory.size / ALIGNMENT * ALIGNMENT).collect();
-        for (model, planned) in self.app.models.iter().zip(self.models) {
-            let bytes = planned.state().next_multiple_of(ALIGNMENT);
-            let free = self.free[model.state];
+        for kept in kept(self.app, self.models) {
+            let bytes = kept.bytes.arm32.next_multiple_of(ALIGNMENT);
+            let free = self.free[kept.memory];
             if bytes > free {
-                let needs = "keeps from run to run";
-                return Err(self.no_room(&model.name, needs, bytes, model.state, free));
+                let names: Vec<&str> =
+                    kept.models.iter().map(|&model| self.app.models[model].name.as_str()).collect();
+                let what = format!("what `{}` must keep from run to run needs", names.join("`, `"));
+                return Err(self.no_room(what, bytes, &[(kept.memory, free)], Vec::new()));
             }
-            self.free[model.state] -= bytes;
-            state[model.state] += bytes;
+            self.free[kept.memory] -= bytes;
+            state[kept.memory] += bytes;
         }
         Ok(state)
     }
 
-    fn no_room(&self, what: &str, needs: &str, bytes: u64, memory: usize, free: u64) -> DeviceError {
-        let Memory { name, size, .. } = &self.app.memories[memory];
-        DeviceError::NoRoom {
-            path: self.path.to_owned(),
-            what: format!("`{what}`"),
-            needs: needs.to_owned(),
-            bytes,
-            memory: name.clone(),
-            free,
-            size: *size,
-        }
+    /// `room` is what is left of each memory.
+    fn no_room(
+        &self,
+        what: String,
+        bytes: u64,
+        room: &[(usize, u64)],
+        largest: Vec<(String, u64)>,
+    ) -> DeviceError {
+        let free =
+            |&(memory, bytes): &(usize, u64)| Free { memory: self.app.memories[memory].clone(), bytes };
+        let path = self.path.to_owned();
+        DeviceError::NoRoom { path, what, bytes, free: room.iter().map(free).collect(), largest }
     }
 
     /// The outputs that are copied aside until the last model that takes them begins. They are touched twice, so they
@@ -210,13 +218,28 @@ impl Planner<'_> {
     fn check_feed(&self, fed: usize, from: usize, output: usize, input: usize) -> Result<(), DeviceError> {
         let [from_name, fed_name] = [from, fed].map(|model| &self.app.models[model].name);
         let reason = match (self.models[from].port(false, output), self.models[fed].port(true, input)) {
-            (None, _) => format!("`{from_name}` has no output {output}: outputs count from 0"),
+            (None, _) => {
+                let count = self.models[from].outputs();
+                format!("`{from_name}` has no output {output}: there are {count}, counted from 0")
+            }
+            _ if !self.has_place(from, false, output) => {
+                format!("TFLM gives output {output} of `{from_name}` no memory, so nothing can take it")
+            }
+            _ if !self.has_place(fed, true, input) => {
+                format!("TFLM gives input {input} of `{fed_name}` no memory, so nothing can feed it")
+            }
             (Some(out), Some(into)) if out != into => format!(
                 "output {output} of `{from_name}` has {out} bytes, and input {input} of `{fed_name}` has {into}"
             ),
             _ => return Ok(()),
         };
         Err(DeviceError::Feed { path: self.path.to_owned(), reason })
+    }
+
+    /// Is an input or output where it can be copied from or to? TFLM asks for no buffer for a constant.
+    fn has_place(&self, model: usize, is_input: bool, index: usize) -> bool {
+        let planned = &self.models[model];
+        matches!(planned.made, Made::Code { .. }) || planned.port_place(is_input, index, None).is_some()
     }
 
     /// How each model lies.
@@ -281,10 +304,14 @@ impl Planner<'_> {
     }
 
     fn no_room_for(&self, model: usize, free: &[u64]) -> DeviceError {
-        let said = &self.app.models[model];
-        let largest = said.memories.iter().copied().max_by_key(|&memory| free[memory]);
-        let memory = largest.unwrap_or_default();
-        self.no_room(&said.name, "needs for its tensors", arena(&self.models[model]), memory, free[memory])
+        let (said, planned) = (&self.app.models[model], &self.models[model]);
+        // A model lies in two memories at most.
+        let mut room: Vec<(usize, u64)> =
+            said.memories.iter().map(|&memory| (memory, free[memory])).collect();
+        room.sort_by_key(|&(_, bytes)| Reverse(bytes));
+        room.truncate(2);
+        let what = format!("the tensors of `{}` need", said.name);
+        self.no_room(what, arena(planned), &room, planned.largest_at_peak())
     }
 
     /// A model in the cheapest and the dearest of its memories, which is the slow one.
@@ -374,13 +401,14 @@ impl Planner<'_> {
             offsets.push(&mut kept.offset);
         }
         let Ok(problem) = Problem::new(buffers, ALIGNMENT) else {
-            return Err(self.no_room(&self.app.name, "needs for all", u64::MAX, memory, self.free[memory]));
+            let what = "all models together need".to_owned();
+            return Err(self.no_room(what, u64::MAX, &[(memory, self.free[memory])], Vec::new()));
         };
         let options = Placing { limits: search.limits.clone(), ..Placing::default() };
         let placement = place(&problem, &options);
         if placement.height > self.free[memory] {
-            let needs = "needs for its models and what they hand on";
-            return Err(self.no_room(&self.app.name, needs, placement.height, memory, self.free[memory]));
+            let what = "models, and outputs that wait for other models, need".to_owned();
+            return Err(self.no_room(what, placement.height, &[(memory, self.free[memory])], Vec::new()));
         }
         for (offset, found) in offsets.into_iter().zip(placement.offsets) {
             *offset = found;

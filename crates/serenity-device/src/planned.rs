@@ -5,7 +5,7 @@ use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
 use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
-use serenity::memories::two_memories::{Division, Filled, Memory, Obvious, Traffic, divide, traffic};
+use serenity::memories::two_memories::{Division, Memory, Obvious, Touched, Traffic};
 use serenity::pipeline::target::KernelsName;
 use serenity::pipeline::{Target, macs_of};
 use serenity::run::Run;
@@ -13,8 +13,9 @@ use serenity::stream::best_code;
 use serenity::{Input, Optimized, Options};
 use serenity_emit::Emitted;
 use serenity_ir::{Graph, TensorId};
-use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, Offsets};
+use serenity_runtimes::{ArenaProblem, Content, Offsets};
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// All that lies in an array of its own begins at a multiple of this.
@@ -31,9 +32,7 @@ pub struct PlannedModel {
     /// Multiplications of a run.
     pub macs: u64,
     found: Optimized,
-    /// Its tensors as buffers, and what a run reads and writes in each.
-    arena: Option<ArenaProblem>,
-    of_buffers: Vec<Traffic>,
+    buffers: Option<Touched>,
     search: Search,
     divisions: RefCell<BTreeMap<Question, Option<Divided>>>,
 }
@@ -92,12 +91,10 @@ impl PlannedModel {
             }
         };
         check_feeds(app, model, &found)?;
-        let graphs: Vec<&Graph> = found.model.graphs().iter().collect();
-        let arena = found.plan.model.placement_problem(&graphs, &found.plan.orders());
-        let of_buffers = arena.as_ref().map(|arena| traffic(&graphs, arena)).unwrap_or_default();
-        let traffic = of_buffers.iter().copied().fold(Traffic::default(), Traffic::plus);
+        let buffers = Touched::new(found.model.graphs(), found.plan.model, &found.plan.orders());
+        let traffic = buffers.as_ref().map(Touched::total).unwrap_or_default();
         let (search, divisions) = (search.clone(), RefCell::default());
-        Ok(Self { made, alone, traffic, macs, found, arena, of_buffers, search, divisions })
+        Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
     }
 
     /// Bytes of the arena, if all lies in one memory.
@@ -108,11 +105,11 @@ impl PlannedModel {
         }
     }
 
-    /// Bytes that persist from one run to the next.
+    /// Bytes that persist from one run to the next; with TFLM, if its allocator has no other model.
     pub fn state(&self) -> u64 {
         match &self.made {
             Made::Code { code, .. } => code.state,
-            Made::Tflm(tflm) => tflm.persistent.arm32 + tflm.margin,
+            Made::Tflm(tflm) => tflm.tail.needed(0).arm32 + tflm.tail.margin(0),
         }
     }
 
@@ -137,9 +134,52 @@ impl PlannedModel {
 
     /// The bytes of an input or output.
     pub(crate) fn port(&self, is_input: bool, index: usize) -> Option<u64> {
+        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?).bytes)
+    }
+
+    /// How many outputs there are.
+    pub(crate) fn outputs(&self) -> usize {
+        self.found.model.graph().outputs().len()
+    }
+
+    /// Where TFLM has an input or output: the part of the arena, and the offset in it.
+    pub(crate) fn port_place(
+        &self,
+        is_input: bool,
+        index: usize,
+        divided: Option<&Divided>,
+    ) -> Option<(usize, u64)> {
+        match &self.made {
+            Made::Code { .. } => None,
+            Made::Tflm(tflm) => tflm.place(self.port_tensor(is_input, index)?, divided),
+        }
+    }
+
+    fn port_tensor(&self, is_input: bool, index: usize) -> Option<TensorId> {
         let graph = self.found.model.graph();
         let list = if is_input { graph.inputs() } else { graph.outputs() };
-        Some(graph.tensor(*list.get(index)?).bytes)
+        list.get(index).copied()
+    }
+
+    /// The largest of what is in use when most bytes are: up to three names and their bytes.
+    pub(crate) fn largest_at_peak(&self) -> Vec<(String, u64)> {
+        let Some(Touched { arena, .. }) = &self.buffers else { return Vec::new() };
+        let buffers = arena.problem.buffers();
+        let at =
+            |step: i64| buffers.iter().enumerate().filter(move |(_, b)| b.lower <= step && step < b.upper);
+        let in_use = |step: i64| at(step).fold(0, |sum: u64, (_, b)| sum.saturating_add(b.size));
+        // In use are most where one comes into use.
+        let Some(peak) = buffers.iter().map(|b| b.lower).max_by_key(|&step| in_use(step)) else {
+            return Vec::new();
+        };
+        let mut largest: Vec<(usize, u64)> = at(peak).map(|(buffer, b)| (buffer, b.size)).collect();
+        largest.sort_by_key(|&(_, bytes)| Reverse(bytes));
+        let graphs = self.found.model.graphs();
+        let name = |buffer: usize| match arena.contents[buffer] {
+            Content::Tensor { graph, tensor } => graphs[graph].tensor_label(tensor),
+            Content::Scratch { graph, op } => format!("scratch of {}", graphs[graph].op_label(op)),
+        };
+        largest.into_iter().take(3).map(|(buffer, bytes)| (name(buffer), bytes)).collect()
     }
 
     /// The tensors divided between two memories of these sizes, so that the second costs little; `None` if they do not fit.
@@ -154,37 +194,24 @@ impl PlannedModel {
 
     /// The tensors divided between two memories of these sizes in an obvious way; `None` if they do not fit.
     pub(crate) fn divided_as(&self, obvious: Obvious, sizes: [u64; 2]) -> Option<Divided> {
-        let arena = self.arena.as_ref()?;
-        let limits = &self.search.limits;
-        let division = obvious.divide(&arena.problem, &self.of_buffers, memories(sizes), limits)?;
+        let Touched { arena, traffic } = self.buffers.as_ref()?;
+        let division = obvious.divide(&arena.problem, traffic, memories(sizes), &self.search.limits)?;
         Some(self.checked(arena, &division))
     }
 
     fn divide(&self, (sizes, dearer): Question) -> Option<Divided> {
-        let arena = self.arena.as_ref()?;
-        let weighted: Vec<Traffic> = self
-            .of_buffers
-            .iter()
-            .map(|traffic| Traffic {
-                read: traffic.read.saturating_mul(dearer[0]),
-                written: traffic.written.saturating_mul(dearer[1]),
-            })
-            .collect();
-        let division = divide(&arena.problem, &weighted, memories(sizes), &self.search.limits).ok()?;
-        Some(self.checked(arena, &division))
+        let buffers = self.buffers.as_ref()?;
+        let division = buffers.divide(memories(sizes), dearer, &self.search.limits).ok()?;
+        Some(self.checked(&buffers.arena, &division))
     }
 
     fn checked(&self, arena: &ArenaProblem, division: &Division) -> Divided {
         let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(ALIGNMENT));
         let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
-        let in_memory = |filled: &Filled| {
-            let traffic = filled.buffers.iter().map(|&(buffer, _)| self.of_buffers[buffer]);
-            traffic.fold(Traffic::default(), Traffic::plus)
-        };
         let mut divided = Divided {
             is_right: false,
             bytes: used,
-            traffic: division.memories.each_ref().map(in_memory),
+            traffic: division.memories.each_ref().map(|filled| filled.traffic),
             bound: division.bound,
             of_contents: Vec::new(),
             offsets: offsets(self.found.model.graphs(), arena, division, used[0]),

@@ -1,6 +1,7 @@
 //! The plan of a device as JSON states it.
 
 use crate::plan::DevicePlan;
+use crate::tflm_code::Allocator;
 use crate::{Device, Form, Obvious};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub struct StatedDevice<'a> {
     moments: Vec<Vec<&'a str>>,
     /// Outputs that are copied aside until they have become inputs.
     handed: Vec<StatedHanded<'a>>,
+    /// Allocators of TFLM: interpreters of models that never run at the same time share one.
+    allocators: Vec<StatedAllocator<'a>>,
     /// Static memory in all.
     ram: u64,
     /// The static memory of all models if each were alone.
@@ -93,7 +96,7 @@ struct StatedModel<'a> {
     kernels: Option<String>,
     /// Bytes of its arena.
     arena: u64,
-    /// Bytes that it keeps from one run to the next.
+    /// Bytes that it keeps from one run to the next; with TFLM, if its allocator has no other model.
     state: u64,
     /// The memory of these bytes.
     state_in: &'a str,
@@ -118,6 +121,17 @@ struct StatedPart<'a> {
     read: u64,
     /// Bytes that a run writes there.
     written: u64,
+}
+
+/// An allocator of TFLM.
+#[derive(Serialize, JsonSchema)]
+struct StatedAllocator<'a> {
+    /// The models whose interpreters share it.
+    models: Vec<&'a str>,
+    /// The memory in which it keeps what lasts from one run to the next.
+    memory: &'a str,
+    /// Bytes that it needs for that, on a 32-bit device and with a margin.
+    bytes: u64,
 }
 
 /// An output that is copied aside until it has become an input.
@@ -199,6 +213,13 @@ impl Device {
                     memory: memory(kept.memory),
                     offset: kept.offset,
                     bytes: kept.bytes,
+                })
+                .collect(),
+            allocators: (self.allocators().into_iter())
+                .map(|Allocator { models, memory: kept_in, bytes, .. }| StatedAllocator {
+                    models: models.iter().map(|&model| app.models[model].name.as_str()).collect(),
+                    memory: memory(kept_in),
+                    bytes: bytes.arm32,
                 })
                 .collect(),
             ram: plan.ram(),

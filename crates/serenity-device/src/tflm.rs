@@ -5,8 +5,8 @@
 
 use crate::planned::Divided;
 use serenity::{Input, Optimized};
-use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{Content, Kernels, MemoryModel, MemoryModelExt, TflmArena, TflmFacts, tflm_arena};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::{Content, Kernels, MemoryModel, MemoryModelExt, Tail, TflmFacts, tflm_arena};
 use std::collections::BTreeMap;
 
 /// A model for TFLM.
@@ -17,10 +17,8 @@ pub struct TflmModel {
     pub requests: Vec<Request>,
     /// Bytes of what it asks for, if all lies in one memory.
     pub head: u64,
-    /// What persists, with all that TFLM needs while it prepares.
-    pub persistent: TflmArena,
-    /// Bytes to add to what persists, because builds of TFLM differ.
-    pub margin: u64,
+    /// What TFLM keeps, and what it notes while it prepares.
+    pub tail: Tail,
 }
 
 /// One buffer that TFLM asks for.
@@ -59,8 +57,19 @@ impl TflmModel {
                 Some(Request { bytes, first, last, offset: offsets.next(content)?, content })
             })
             .collect();
-        let (persistent, margin) = (tail.needed(0), tail.margin(0));
-        Ok(requests.map(|requests| Self { file, requests, head: placed.bytes, persistent, margin }))
+        Ok(requests.map(|requests| Self { file, requests, head: placed.bytes, tail }))
+    }
+
+    /// The place of a tensor of the main graph: the part of the arena, and the offset in it. `None` if TFLM does not ask for one.
+    pub(crate) fn place(&self, tensor: TensorId, divided: Option<&Divided>) -> Option<(usize, u64)> {
+        let is_it = |content: &Content| *content == Content::Tensor { graph: 0, tensor };
+        let request = self.requests.iter().find(|request| is_it(&request.content))?;
+        match divided {
+            None => Some((0, request.offset)),
+            Some(divided) => {
+                divided.of_contents.iter().find(|(content, _)| is_it(content)).map(|(_, place)| *place)
+            }
+        }
     }
 
     /// The place of each request: the part of the arena, and the offset in it.

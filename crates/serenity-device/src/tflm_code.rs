@@ -1,10 +1,12 @@
 //! What an application includes to run models with TFLM in the memories of a device: a planner that answers from a table.
 
 use crate::app::Form;
+use crate::in_place::Port;
 use crate::planned::Made;
-use crate::{Device, TflmModel};
+use crate::{Device, Kept, TflmModel};
 use serenity::header::refuse_other_kernels;
-use serenity_runtimes::Kernels;
+use serenity_runtimes::{Kernels, TflmArena};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The planner. TFLM asks it for one buffer after the other; a question that is not in the table is refused.
@@ -15,13 +17,27 @@ struct Request {
   uint8_t* place;
 };
 
-/* Answers from a table. Refuses another model, another version of TFLM or other kernels, which ask for something else. */
+/* Answers from the table of the model whose interpreter allocates its tensors. Refuses another model, another version of TFLM or other
+ * kernels, which ask for something else. */
 class Planner final : public tflite::MicroMemoryPlanner {
  public:
-  Planner(const char* model, const Request* requests, int count, const uint8_t* arena)
-      : model_(model), requests_(requests), count_(count), arena_(arena) {}
+  explicit Planner(const uint8_t* arena) : arena_(arena) {}
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
+
+  TfLiteStatus Allocate(const char* model, const Request* requests, int count, tflite::MicroInterpreter& interpreter) {
+    model_ = model;
+    requests_ = requests;
+    count_ = count;
+    asked_ = 0;
+    TfLiteStatus status = interpreter.AllocateTensors();
+    if (status == kTfLiteOk && asked_ != count) {
+      MicroPrintf("%s: its interpreter has another allocator; give it %s_allocator()", model, model);
+      status = kTfLiteError;
+    }
+    requests_ = nullptr;
+    return status;
+  }
 
   TfLiteStatus Init(unsigned char*, int) override {
     asked_ = 0;
@@ -29,6 +45,10 @@ class Planner final : public tflite::MicroMemoryPlanner {
   }
 
   TfLiteStatus AddBuffer(int bytes, int first, int last) override {
+    if (!requests_) {
+      MicroPrintf("call allocate_NAME(interpreter) in place of interpreter.AllocateTensors()");
+      return kTfLiteError;
+    }
     if (asked_ == count_) {
       MicroPrintf("%s: TFLM asks for more than the %d buffers of the plan; plan for this model and these kernels", model_, count_);
       return kTfLiteError;
@@ -54,7 +74,7 @@ class Planner final : public tflite::MicroMemoryPlanner {
   int GetBufferCount() override { return asked_; }
 
   TfLiteStatus GetOffsetForBuffer(int buffer, int* offset) override {
-    if (asked_ != count_ || buffer < 0 || buffer >= count_) {
+    if (!requests_ || asked_ != count_ || buffer < 0 || buffer >= count_) {
       MicroPrintf("%s: TFLM asks for %d buffers, the plan has %d; plan for this model and these kernels", model_, asked_, count_);
       return kTfLiteError;
     }
@@ -72,12 +92,21 @@ class Planner final : public tflite::MicroMemoryPlanner {
   bool preserves_all_tensors() const override { return false; }
 
  private:
-  const char* model_;
-  const Request* requests_;
-  int count_, asked_ = 0;
-  const uint8_t* arena_;
+  const uint8_t* const arena_;
+  const char* model_ = "";
+  const Request* requests_ = nullptr;
+  int count_ = 0, asked_ = 0;
 };
 "#;
+
+/// An allocator of TFLM, and the models whose interpreters share it.
+pub(crate) struct Allocator {
+    /// The name of the first of them, after which it is named.
+    pub(crate) name: String,
+    pub(crate) models: Vec<usize>,
+    pub(crate) memory: usize,
+    pub(crate) bytes: TflmArena,
+}
 
 impl Device {
     /// The models for TFLM: their index, what TFLM asks for, and the kernels.
@@ -89,13 +118,15 @@ impl Device {
         })
     }
 
-    /// `tflm.h`: for each model an allocator, to be given to its interpreter.
+    /// `tflm.h`: allocators, to be given to interpreters, and the calls of each model.
     pub(crate) fn tflm_header(&self, top: &str) -> String {
         let (app, upper) = (&self.app.name, self.app.name.to_uppercase());
         let mut text = format!(
             "/* {app}: its models for TensorFlow Lite for Microcontrollers (TFLM), in C++17.\n * {top}\n *\n \
-             * Give {app}::NAME_allocator() to the interpreter of NAME/model.tflite in place of an arena, call AllocateTensors() once,\n \
-             * and then {app}::run_NAME(interpreter) in place of interpreter.Invoke(). Nothing is allocated on a heap.\n */\n\
+             * Give {app}::NAME_allocator() to the interpreter of NAME/model.tflite in place of an arena. Call {app}::allocate_NAME(interpreter)\n \
+             * once, in place of interpreter.AllocateTensors(), while no model runs; and then {app}::run_NAME(interpreter) in place of\n \
+             * interpreter.Invoke(). Nothing is allocated on a heap, and nothing is freed: make each interpreter once.\n \
+             * If allocate_NAME fails, TFLM leaves the allocator as it is in the middle of it: no other model of this allocator can follow.\n */\n\
              #ifndef {upper}_TFLM_H\n#define {upper}_TFLM_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n\
              #include \"device.h\"\n#include \"tensorflow/lite/micro/memory_planner/micro_memory_planner.h\"\n\
              #include \"tensorflow/lite/micro/micro_allocator.h\"\n#include \"tensorflow/lite/micro/micro_interpreter.h\"\n\
@@ -107,19 +138,80 @@ impl Device {
             text.push_str(&refuse_other_kernels(kernels, &upper));
         }
         let _ = write!(text, "\nnamespace {app} {{\n{PLANNER}");
-        for (model, tflm, _) in self.tflm() {
-            self.allocator(model, tflm, &mut text);
+        for allocator in self.allocators() {
+            self.planner(&allocator, &mut text);
+            for (model, tflm, _) in self.tflm().filter(|(model, ..)| allocator.models.contains(model)) {
+                self.calls(model, tflm, &allocator.name, &mut text);
+            }
         }
         let _ = writeln!(text, "\n}}  // namespace {app}\n\n#endif");
         text
     }
 
-    fn allocator(&self, model: usize, tflm: &TflmModel, text: &mut String) {
-        let (app, name) = (&self.app.name, &self.app.models[model].name);
+    /// The allocators of TFLM, each named after its first model.
+    pub(crate) fn allocators(&self) -> Vec<Allocator> {
+        let is_tflm =
+            |kept: &Kept| kept.models.iter().any(|&model| self.app.models[model].form != Form::Code);
+        let named = |Kept { models, memory, bytes }| {
+            let name = self.app.models[models[0]].name.clone();
+            Allocator { name, models, memory, bytes }
+        };
+        self.kept().into_iter().filter(is_tflm).map(named).collect()
+    }
+
+    /// Macros for inputs and outputs of TFLM's models that go from one model to another.
+    pub(crate) fn tflm_ports(&self, text: &mut String) {
+        let feeds = || {
+            self.app
+                .models
+                .iter()
+                .enumerate()
+                .flat_map(|(fed, said)| said.feeds.iter().map(move |feed| (fed, feed)))
+        };
+        let ports: BTreeSet<(usize, bool, usize)> = feeds()
+            .flat_map(|(fed, feed)| [(feed.from, false, feed.output), (fed, true, feed.input)])
+            .collect();
+        for (model, is_input, index) in ports {
+            let port = Port { model, is_input, index };
+            let Some((memory, offset)) = port.place(&self.plan, &self.models) else {
+                continue;
+            };
+            let bytes = self.models[model].port(is_input, index).unwrap_or_default();
+            let (name, end) = (&self.app.models[model].name, if is_input { "input" } else { "output" });
+            let (upper, upper_end) = (name.to_uppercase(), end.to_uppercase());
+            let _ = write!(
+                text,
+                "\n#define {name}_{end}_{index} ({}_{} + {offset})\n#define {upper}_{upper_end}_{index}_BYTES {bytes}\n",
+                self.app.name, self.app.memories[memory].name
+            );
+        }
+    }
+
+    fn planner(&self, Allocator { name, models, .. }: &Allocator, text: &mut String) {
+        let (app, models) = (&self.app.name, self.names(models));
         let _ = write!(
             text,
-            "\n/* For {name}/model.tflite. The tensors lie where memories.h says; what TFLM keeps lies in {app}_{name}_kept. */\n\
-             inline tflite::MicroAllocator* {name}_allocator() {{\n  static const Request requests[] = {{\n"
+            "\n/* The planner and the allocator of {models}. What TFLM keeps for them lies in {app}_{name}_kept. */\n\
+             inline Planner& {name}_planner() {{\n  static Planner planner({app}_{name}_kept);\n  return planner;\n}}\n\n\
+             inline tflite::MicroAllocator* {name}_allocator() {{\n  static tflite::MicroAllocator* const allocator =\n      \
+             tflite::MicroAllocator::Create({app}_{name}_kept, sizeof {app}_{name}_kept, &{name}_planner());\n  \
+             return allocator;\n}}\n"
+        );
+    }
+
+    /// What an application calls for a model; `first` is the model after which its allocator is named.
+    fn calls(&self, model: usize, tflm: &TflmModel, first: &str, text: &mut String) {
+        let (app, name) = (&self.app.name, &self.app.models[model].name);
+        let _ = writeln!(text, "\n/* For {name}/model.tflite. The tensors lie where memories.h says. */");
+        if name != first {
+            let _ = writeln!(
+                text,
+                "inline tflite::MicroAllocator* {name}_allocator() {{ return {first}_allocator(); }}\n"
+            );
+        }
+        let _ = writeln!(
+            text,
+            "inline TfLiteStatus allocate_{name}(tflite::MicroInterpreter& interpreter) {{\n  static const Request requests[] = {{"
         );
         let places = tflm.places(self.plan.divided[model].as_ref());
         for (request, (part, offset)) in tflm.requests.iter().zip(places) {
@@ -133,10 +225,7 @@ impl Device {
         let count = tflm.requests.len();
         let _ = write!(
             text,
-            "  }};\n  static Planner planner(\"{name}\", requests, {count}, {app}_{name}_kept);\n  \
-             static tflite::MicroAllocator* const allocator =\n      \
-             tflite::MicroAllocator::Create({app}_{name}_kept, sizeof {app}_{name}_kept, &planner);\n  \
-             return allocator;\n}}\n\n\
+            "  }};\n  return {first}_planner().Allocate(\"{name}\", requests, {count}, interpreter);\n}}\n\n\
              inline TfLiteStatus run_{name}(tflite::MicroInterpreter& interpreter) {{\n  \
              {app}_begin_{name}();\n  const TfLiteStatus status = interpreter.Invoke();\n  {app}_end_{name}();\n  return status;\n}}\n"
         );

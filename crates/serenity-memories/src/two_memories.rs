@@ -42,7 +42,7 @@ use serenity_arena::{Buffer, Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_pipeline::Plan;
-use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt};
+use serenity_runtimes::{ArenaProblem, Content, MemoryModel, MemoryModelExt};
 use std::collections::BTreeMap;
 
 pub use memory::{Memory, NoRoom};
@@ -138,6 +138,51 @@ pub fn divide(
     Ok(Division { memories: [filled(fast, true), filled(slow, false)], bound, proof })
 }
 
+/// The buffers of a model, and what a run reads and writes in each.
+pub struct Touched {
+    /// The buffers.
+    pub arena: ArenaProblem,
+    /// One figure per buffer.
+    pub traffic: Vec<Traffic>,
+}
+
+impl Touched {
+    /// Those of these orders; `None` if the model has no arena.
+    pub fn new(graphs: &[Graph], model: MemoryModel, orders: &[&[OpId]]) -> Option<Self> {
+        let graphs: Vec<&Graph> = graphs.iter().collect();
+        let arena = model.placement_problem(&graphs, orders)?;
+        let traffic = traffic(&graphs, &arena);
+        Some(Self { arena, traffic })
+    }
+
+    /// What a run reads and writes in all buffers.
+    pub fn total(&self) -> Traffic {
+        self.traffic.iter().copied().fold(Traffic::default(), Traffic::plus)
+    }
+
+    /// Divides the buffers so that what lies in the second memory costs little, where a byte that is read there costs `dearer[0]` more than in
+    /// the first one, and a byte that is written `dearer[1]`. The bound is in this cost.
+    ///
+    /// # Errors
+    /// If no division is found that fits.
+    pub fn divide(
+        &self,
+        memories: [Memory; 2],
+        dearer: [u64; 2],
+        limits: &Limits,
+    ) -> Result<Division, NoRoom> {
+        let cost = |traffic: &Traffic| Traffic {
+            read: traffic.read.saturating_mul(dearer[0]),
+            written: traffic.written.saturating_mul(dearer[1]),
+        };
+        let costs: Vec<Traffic> = self.traffic.iter().map(cost).collect();
+        let problem = &self.arena.problem;
+        let Division { memories, bound, proof } = divide(problem, &costs, memories, limits)?;
+        let counted = |Filled { memory, buffers, .. }| Filled::new(memory, buffers, problem, &self.traffic);
+        Ok(Division { memories: memories.map(counted), bound, proof })
+    }
+}
+
 /// A plan for a device with two memories.
 #[derive(Clone, Debug)]
 pub struct TwoMemories {
@@ -157,16 +202,11 @@ pub fn divide_plan(
     memories: [Memory; 2],
     limits: &Limits,
 ) -> Result<TwoMemories, Error> {
-    let graphs: Vec<&Graph> = graphs.iter().collect();
-    let orders = plan.orders();
-    let arena = plan
-        .model
-        .placement_problem(&graphs, &orders)
+    let buffers = Touched::new(graphs, plan.model, &plan.orders())
         .ok_or_else(|| Error::NoArena { graph: plan.graph.clone() })?;
-    let traffic = traffic(&graphs, &arena);
-    let division = divide(&arena.problem, &traffic, memories, limits)?;
-    match division.fault(&arena.problem) {
-        None => Ok(TwoMemories { arena, division }),
+    let division = buffers.divide(memories, [1, 1], limits)?;
+    match division.fault(&buffers.arena.problem) {
+        None => Ok(TwoMemories { arena: buffers.arena, division }),
         Some(reason) => Err(serenity_pipeline::Error::WrongPlan { reason }.into()),
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serenity::memories::two_memories::Traffic;
 use serenity::search::Proof;
 use serenity::write::NewFile;
-use serenity_device::{App, Device, DeviceError, Form, Handed, Search, StatedDevice, plan};
+use serenity_device::{App, Device, DeviceError, Form, Handed, Kept, Search, StatedDevice, plan};
 use serenity_report::Table;
 use std::io::Write;
 use std::iter;
@@ -92,6 +92,7 @@ fn write(folder: &str, device: &Device) -> Result<Vec<String>, Failure> {
 
 fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
     let Device { app, models, plan, .. } = device;
+    let shared: Vec<Kept> = device.kept().into_iter().filter(|kept| kept.models.len() > 1).collect();
     let title = format!(
         "{}: {} in {}",
         app.name,
@@ -112,19 +113,28 @@ fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
         )?;
     }
     writeln!(out, "\n  {:<14} {:>12} {:>11}   lies in", "model", "arena", "state")?;
-    for ((said, model), parts) in app.models.iter().zip(models).zip(&plan.parts) {
+    for (index, ((said, model), parts)) in app.models.iter().zip(models).zip(&plan.parts).enumerate() {
         let places: Vec<String> = parts
             .iter()
             .map(|part| format!("{} at {}", app.memories[part.memory].name, thousands(part.offset)))
             .collect();
+        // What models share is told once, below.
+        let state = match shared.iter().any(|kept| kept.models.contains(&index)) {
+            true => "shared".to_owned(),
+            false => thousands(model.state()),
+        };
         writeln!(
             out,
-            "  {:<14} {:>12} {:>11}   {}",
+            "  {:<14} {:>12} {state:>11}   {}",
             said.name,
             thousands(parts.iter().map(|part| part.bytes).sum()),
-            thousands(model.state()),
             places.join(" and ")
         )?;
+    }
+    for Kept { models, memory, bytes } in &shared {
+        let names: Vec<&str> = models.iter().map(|&model| app.models[model].name.as_str()).collect();
+        let (memory, bytes) = (&app.memories[*memory].name, thousands(bytes.arm32));
+        writeln!(out, "  {:<14} {:>12} {bytes:>11}   {memory}, for {}", "allocator", "", names.join(", "))?;
     }
     for Handed { from, output, memory, offset, bytes, .. } in &plan.handed {
         let what = format!("{}'s {output}", app.models[*from].name);
@@ -221,7 +231,7 @@ fn print_next(args: &DeviceArgs, device: &Device, out: &mut impl Write) -> Resul
     if let Some(model) = tflm {
         let (app, name) = (&app.name, &model.name);
         writeln!(out, "with TFLM:   give {app}::{name}_allocator() to the interpreter of")?;
-        writeln!(out, "               {name}/model.tflite; see tflm.h")?;
+        writeln!(out, "               {name}/model.tflite, and call {app}::allocate_{name}(); see tflm.h")?;
     }
     Ok(())
 }

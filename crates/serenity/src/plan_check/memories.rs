@@ -3,9 +3,9 @@
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
 use serde_json::{Value, json};
-use serenity_ir::{Graph, Unknown};
-use serenity_memories::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide, traffic};
-use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
+use serenity_ir::Unknown;
+use serenity_memories::two_memories::{Division, Filled, Memory, Touched, Traffic, TwoMemories, divide};
+use serenity_runtimes::{ArenaProblem, Content, main_graph};
 use serenity_search::{Limits, Proof, StopReason};
 use std::collections::BTreeMap;
 
@@ -15,13 +15,11 @@ type Places = BTreeMap<(u64, u64), (usize, u64)>;
 /// The orders of the plan must have been checked.
 pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, verdict: &mut Verdict) {
     let Some(said) = plan.fields.get("memories") else { return };
-    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
-    let orders = plan.orders();
-    let Some(arena) = verdict.model.placement_problem(&graphs, &orders) else {
+    let buffers = Touched::new(planned.graphs(), verdict.model, &plan.orders());
+    let Some(Touched { arena, traffic: moved }) = buffers else {
         verdict.refuted("memories", "the tensors of this model have no sizes that could be placed");
         return;
     };
-    let moved = traffic(&graphs, &arena);
     let Some(division) = divided(said, &arena, &moved) else {
         verdict.refuted(
             "memories",

@@ -24,6 +24,7 @@ const FLAGS: &[&str] = &[
 ];
 
 /// A model, and what more the file says of it.
+#[derive(Clone)]
 pub(crate) struct Said<'a> {
     name: &'a str,
     file: String,

@@ -7,11 +7,12 @@
 //! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
 
 use crate::common::exported;
-use crate::devices::{planned, said};
+use crate::devices::{Said, planned, said};
 use crate::emitted_c::has;
+use serenity::ir::{Graph, Operator};
 use serenity::zoo::Precision;
 use serenity::{Format, Options, load, optimize};
-use serenity_device::{Device, Form, Made, Request};
+use serenity_device::{Device, Form, Made, Model, Request};
 use serenity_judges::{Need, shared, skip};
 use std::fmt::Write;
 use std::path::Path;
@@ -70,29 +71,25 @@ static std::vector<char> bytes_of(const char* path) {
   return bytes;
 }
 
+static TfLiteStatus by_itself(tflite::MicroInterpreter& interpreter) { return interpreter.AllocateTensors(); }
+
 struct Net {
-  Net(const char* path, const tflite::MicroOpResolver& resolver, tflite::MicroAllocator* allocator)
+  Net(const char* path, const tflite::MicroOpResolver& resolver, tflite::MicroAllocator* allocator, int variables,
+      TfLiteStatus (*allocate)(tflite::MicroInterpreter&) = by_itself)
       : bytes(bytes_of(path)),
         interpreter(tflite::GetModel(bytes.data()), resolver, allocator,
-                    tflite::MicroResourceVariables::Create(allocator, VARIABLES)),
-        status(interpreter.AllocateTensors()) {}
+                    variables ? tflite::MicroResourceVariables::Create(allocator, variables) : nullptr),
+        status(allocate(interpreter)) {}
   std::vector<char> bytes;
   tflite::MicroInterpreter interpreter;
   TfLiteStatus status;
 };
 
-static void same(const char* name, int round, Net& alone, Net& placed, TfLiteStatus (*run)(tflite::MicroInterpreter&)) {
-  for (size_t input = 0; input < alone.interpreter.inputs_size(); ++input) {
-    TfLiteTensor *a = alone.interpreter.input(input), *b = placed.interpreter.input(input);
-    for (size_t byte = 0; byte < a->bytes; ++byte) a->data.uint8[byte] = b->data.uint8[byte] = draw() & 0xff;
-  }
-  if (alone.interpreter.Invoke() != kTfLiteOk || run(placed.interpreter) != kTfLiteOk) abort();
-  for (size_t output = 0; output < alone.interpreter.outputs_size(); ++output) {
-    TfLiteTensor *a = alone.interpreter.output(output), *b = placed.interpreter.output(output);
-    if (memcmp(a->data.raw, b->data.raw, a->bytes)) {
-      printf("%s differs in round %d\n", name, round);
-      exit(1);
-    }
+static void same(const char* name, int round, Net& alone, size_t output, const void* placed) {
+  const TfLiteTensor* expected = alone.interpreter.output(output);
+  if (memcmp(expected->data.raw, placed, expected->bytes)) {
+    printf("%s differs in round %d\n", name, round);
+    exit(1);
   }
 }
 "#;
@@ -144,44 +141,85 @@ impl Tools {
     }
 }
 
-/// A program that runs the models of a device in random order, each beside itself in an arena of its own.
+/// How a program names an input or output of a model of the device.
+fn end_of(model: &Model, is_input: bool, index: usize) -> String {
+    let (name, end) = (&model.name, if is_input { "input" } else { "output" });
+    match model.form {
+        Form::Tflm(_) => format!("net_{name}.interpreter.{end}({index})->data.raw"),
+        Form::Code => format!("reinterpret_cast<char*>({name}_{end}_{index})"),
+    }
+}
+
+/// A program that runs the models of a device in rounds, each model in a round or not, and compares each with itself in an arena of its own.
 fn program(device: &Device, rounds: u32) -> String {
     let app = &device.app.name;
     let mut text = format!(
-        "#include \"device/tflm.h\"\n#define VARIABLES 16\n{PROGRAM}\nint main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        "#include \"device/tflm.h\"\n{PROGRAM}\nint main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
         OPERATORS.len()
     );
     for operator in OPERATORS {
         let _ = writeln!(text, "  if (ops.Add{operator}() != kTfLiteOk) abort();");
     }
-    for (index, model) in device.app.models.iter().enumerate().filter(|(_, model)| model.form != Form::Code) {
+    for (index, model) in device.app.models.iter().enumerate() {
         let (name, file) = (&model.name, &model.file);
         let _ = write!(
             text,
-            "  static uint8_t arena_{name}[1 << 22];\n  \
-             static Net alone_{name}(\"{file}\", ops, tflite::MicroAllocator::Create(arena_{name}, sizeof arena_{name}));\n  \
-             static Net net_{name}(\"device/{name}/model.tflite\", ops, {app}::{name}_allocator());\n  \
-             if (alone_{name}.status != kTfLiteOk) return 20 + {index};\n  if (net_{name}.status != kTfLiteOk) return 40 + {index};\n"
+            "  static uint8_t arena_{name}[1 << 20];\n  \
+             static Net alone_{name}(\"{file}\", ops, tflite::MicroAllocator::Create(arena_{name}, sizeof arena_{name}), 16);\n  \
+             if (alone_{name}.status != kTfLiteOk) return 20 + {index};\n"
         );
+        if model.form != Form::Code {
+            // As many as the model has, so that the allocator is as full as it ever is.
+            let input = load(file).unwrap();
+            let ops = input.graphs().iter().flat_map(Graph::ops);
+            let variables = ops.filter(|op| op.kind.operator() == Operator::VAR_HANDLE).count();
+            let _ = write!(
+                text,
+                "  static Net net_{name}(\"device/{name}/model.tflite\", ops, {app}::{name}_allocator(), {variables}, {app}::allocate_{name});\n  \
+                 if (net_{name}.status != kTfLiteOk) return 40 + {index};\n"
+            );
+        }
     }
     let _ = writeln!(
         text,
-        "  for (int round = 0; round < {rounds}; ++round) switch (draw() % {}) {{",
+        "  for (int round = 0; round < {rounds}; ++round) {{\n  bool ran[{}] = {{}};",
         device.app.models.len()
     );
     for (index, model) in device.app.models.iter().enumerate() {
         let name = &model.name;
+        let needs: Vec<String> = model.feeds.iter().map(|feed| format!(" && ran[{}]", feed.from)).collect();
+        let _ = writeln!(text, "  if (draw() % 4{}) {{", needs.concat());
+        let graph = load(&model.file).unwrap();
+        for input in 0..graph.graph().inputs().len() {
+            let alone = format!("alone_{name}.interpreter.input({input})");
+            let _ = match model.feeds.iter().find(|feed| feed.input == input) {
+                Some(feed) => writeln!(
+                    text,
+                    "    memcpy({alone}->data.raw, alone_{}.interpreter.output({})->data.raw, {alone}->bytes);",
+                    device.app.models[feed.from].name, feed.output
+                ),
+                None => writeln!(
+                    text,
+                    "    for (size_t byte = 0; byte < {alone}->bytes; ++byte) {alone}->data.raw[byte] = {}[byte] = static_cast<char>(draw());",
+                    end_of(model, true, input)
+                ),
+            };
+        }
         let _ = match model.form {
-            Form::Tflm(_) => writeln!(
-                text,
-                "    case {index}: same(\"{name}\", round, alone_{name}, net_{name}, {app}::run_{name}); break;"
-            ),
-            // It writes over what the others are done with.
-            Form::Code => writeln!(
-                text,
-                "    case {index}: memset({name}_input_0, round, sizeof {name}_input_0[0]); {app}_run_{name}(); break;"
-            ),
+            Form::Tflm(_) => {
+                writeln!(text, "    if ({app}::run_{name}(net_{name}.interpreter) != kTfLiteOk) abort();")
+            }
+            Form::Code => writeln!(text, "    {app}_run_{name}();"),
         };
+        let _ = writeln!(
+            text,
+            "    if (alone_{name}.interpreter.Invoke() != kTfLiteOk) abort();\n    ran[{index}] = true;"
+        );
+        for output in 0..graph.graph().outputs().len() {
+            let end = end_of(model, false, output);
+            let _ = writeln!(text, "    same(\"{name}\", round, alone_{name}, {output}, {end});");
+        }
+        text.push_str("  }\n");
     }
     text.push_str("  }\n  return 0;\n}\n");
     text
@@ -237,10 +275,53 @@ fn tflm_computes_the_same_in_two_memories() {
             models.push(said(name, &shared.join(format!("{file}.tflite")), TFLM));
         }
     }
-    let device = planned(folder.path(), "", TWO, &models);
+    let device = planned(folder.path(), "together = [[\"one\", \"two\"]]", TWO, &models);
     assert!(device.plan.parts.iter().any(|parts| parts.len() == 2));
+    // What may run at the same time does not share an allocator; all others share the first.
+    let sharing: Vec<usize> = device.kept().iter().map(|kept| kept.models.len()).collect();
+    assert_eq!(sharing, [1, models.len() - 2, 1]);
     let (code, said) = run(folder.path(), &tools, &device, &program(&device, 60));
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// A chain of models: at once, by way of a model in C, and past others. Where there is room, nothing is copied between two that follow one
+/// another.
+#[test]
+fn tflm_is_fed_by_what_ran_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
+    let (chain, swiftnet) = (net("branches?branches=1"), net("swiftnet-c"));
+    let feed = |from: &str| format!("[[model.feed]]\nfrom = \"{from}\"");
+    let tflm = |from: &str| format!("{TFLM}\n{}", feed(from));
+    let (after_one, after_two, after_code, code) = (tflm("one"), tflm("two"), tflm("code"), feed("three"));
+    let chained = [
+        said("one", &chain, TFLM),
+        said("two", &chain, &after_one),
+        said("three", &chain, &after_two),
+        said("code", &chain, &code),
+        said("four", &chain, &after_code),
+        said("late", &chain, &after_two),
+    ];
+    let large = said("large", &swiftnet, TFLM);
+    let copies = |device: &Device| {
+        let files = device.files().unwrap();
+        let (_, text) = files.iter().find(|(name, _)| name == "device.c").unwrap();
+        String::from_utf8_lossy(text).matches("memmove(").count()
+    };
+    let one = "[[memory]]\nname = \"slow\"\nsize = 200000";
+    let with = |memories: &str, models: &[Said]| planned(folder.path(), "", memories, models);
+    // Each writes its output over its input, a little lower: without room beside it, the next one cannot begin there.
+    let narrow = with(one, &chained[..5]);
+    let wide = with(one, &[&chained[..5], std::slice::from_ref(&large)].concat());
+    let all = with(one, &[&chained[..], &[large]].concat());
+    let divided = with(&format!("[[memory]]\nname = \"fast\"\nsize = 1024\n{one}\nread = 3"), &chained);
+    // To the model in C and from it; and for the last one aside and back.
+    assert_eq!([&narrow, &wide, &all, &divided].map(copies), [4, 2, 4, 6]);
+    let Some(tools) = Tools::with_tflm() else { return };
+    for device in [all, divided] {
+        let (code, said) = run(folder.path(), &tools, &device, &program(&device, 60));
+        assert_eq!(code, Some(0), "{} copies: {said}", copies(&device));
+    }
 }
 
 /// What TFLM asks for is not what the table says: another model, or a file with a plan of its own.
@@ -252,6 +333,10 @@ fn tflm_is_refused_what_was_not_planned() {
     let (swiftnet, branches) = (net("swiftnet-c"), net("branches"));
     let models = [said("one", &swiftnet, TFLM)];
     let device = planned(folder.path(), "", TWO, &models);
+    // Nobody said which model this is.
+    let main = program(&device, 0).replace(", app::allocate_one)", ")");
+    let (code, said) = run(folder.path(), &tools, &device, &main);
+    assert!(code == Some(40) && said.contains("call allocate_NAME"), "{code:?}: {said}");
     let planned_file = folder.path().join("planned.tflite");
     let input = load(swiftnet.to_str().unwrap()).unwrap();
     let found = optimize(&input, &Options::for_input(&input)).unwrap();
@@ -296,27 +381,35 @@ struct MicroAllocator {
 };
 struct MicroInterpreter {
   TfLiteStatus Invoke() { return kTfLiteOk; }
+  TfLiteStatus AllocateTensors() { return ask(*allocator->planner); }
+  MicroAllocator* allocator;
+  TfLiteStatus (*ask)(MicroMemoryPlanner&);
 };
 }  // namespace tflite
 "#;
 
 /// Asks the planner of `one` for these buffers; returns the exit code: 0, or 1 + the number of the question that was refused.
 fn asked(device: &Device, folder: &Path, tools: &Tools, requests: &[Request]) -> (Option<i32>, String) {
-    let mut main = "#include \"device/tflm.h\"\nint main() {\n  tflite::MicroAllocator* allocator = app::one_allocator();\n  \
-                    tflite::MicroMemoryPlanner& planner = *allocator->planner;\n  planner.Init(nullptr, 0);\n  int offset;\n"
+    let mut main = "#include \"device/tflm.h\"\nstatic int refused;\n\
+                    static TfLiteStatus no(int question) { refused = question; return kTfLiteError; }\n\
+                    static TfLiteStatus ask(tflite::MicroMemoryPlanner& planner) {\n  planner.Init(nullptr, 0);\n  int offset;\n"
         .to_owned();
     for (index, Request { bytes, first, last, .. }) in requests.iter().enumerate() {
         let code = index + 1;
-        let _ =
-            writeln!(main, "  if (planner.AddBuffer({bytes}, {first}, {last}) != kTfLiteOk) return {code};");
+        let _ = writeln!(
+            main,
+            "  if (planner.AddBuffer({bytes}, {first}, {last}) != kTfLiteOk) return no({code});"
+        );
     }
     // Every byte of every buffer lies in an array, which the sanitiser knows.
     let _ = write!(
         main,
         "  const int sizes[] = {{{}}};\n  for (int buffer = 0; buffer < planner.GetBufferCount(); ++buffer) {{\n    \
-         if (planner.GetOffsetForBuffer(buffer, &offset) != kTfLiteOk) return 100;\n    \
-         for (int byte = 0; byte < sizes[buffer]; ++byte) *reinterpret_cast<volatile uint8_t*>(reinterpret_cast<intptr_t>(allocator->arena) + offset + byte) = 1;\n  \
-         }}\n  return 0;\n}}\n",
+         if (planner.GetOffsetForBuffer(buffer, &offset) != kTfLiteOk) return no(100);\n    \
+         for (int byte = 0; byte < sizes[buffer]; ++byte) *reinterpret_cast<volatile uint8_t*>(reinterpret_cast<intptr_t>(app::one_allocator()->arena) + offset + byte) = 1;\n  \
+         }}\n  return kTfLiteOk;\n}}\nint main() {{\n  tflite::MicroInterpreter interpreter = {{app::one_allocator(), ask}};\n  \
+         const bool is_ok = app::allocate_one(interpreter) == kTfLiteOk;\n  if (is_ok == (refused != 0)) return 101;\n  \
+         const int question = refused;\n  if (interpreter.AllocateTensors() == kTfLiteOk) return 102;\n  return question;\n}}\n",
         requests.iter().map(|request| request.bytes.to_string()).collect::<Vec<_>>().join(", ")
     );
     run(folder, tools, device, &main)
@@ -346,7 +439,9 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
     assert_eq!(device.plan.parts[0].len(), 2, "it lies in two memories");
     let right = tflm.requests.clone();
     let ask = |requests: &[Request]| asked(&device, folder.path(), &tools, requests);
-    assert_eq!(ask(&right), (Some(0), String::new()));
+    // The program then asks without the call that names the model.
+    let expected = "call allocate_NAME(interpreter) in place of interpreter.AllocateTensors()\n";
+    assert_eq!(ask(&right), (Some(0), expected.to_owned()));
     let changed = |change: fn(&mut Request)| {
         let mut requests = right.clone();
         change(&mut requests[2]);

@@ -88,11 +88,15 @@ pub struct Tail {
     /// How many operators have kernels that we do not know. What those keep is not counted.
     pub unknown_kernels: u64,
     #[serde(skip)]
-    arm32_planning: u64,
-    #[serde(skip)]
-    x86_64_planning: u64,
+    replayed: Builds,
+}
+
+/// The memory of several builds of TFLM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Builds {
+    arm32: Replayed,
+    x86_64: Replayed,
     /// The largest that a 32-bit build is likely to need.
-    #[serde(skip)]
     largest: Replayed,
 }
 
@@ -124,9 +128,7 @@ impl Tail {
             arm32: arm32.tail,
             x86_64: x86_64.tail,
             unknown_kernels,
-            arm32_planning: arm32.planning,
-            x86_64_planning: x86_64.planning,
-            largest: largest.with(more),
+            replayed: Builds { arm32, x86_64, largest: largest.with(more) },
         }
     }
 
@@ -135,10 +137,8 @@ impl Tail {
     ///
     /// An arena of `x86_64` bytes is enough for the Python package `tflite-micro`, and where head and tail decide, 16 bytes less are not. For a device, add the [`margin`](Self::margin).
     pub fn needed(&self, head: u64) -> TflmArena {
-        TflmArena {
-            arm32: whole(head, Replayed { tail: self.arm32, planning: self.arm32_planning }),
-            x86_64: whole(head, Replayed { tail: self.x86_64, planning: self.x86_64_planning }),
-        }
+        let Builds { arm32, x86_64, .. } = self.replayed;
+        TflmArena { arm32: whole(head, arm32), x86_64: whole(head, x86_64) }
     }
 
     /// The margin to add to the arena of a 32-bit device whose build is unknown, for a head of `head` bytes.
@@ -152,8 +152,34 @@ impl Tail {
     /// other vendors, unknown kernels that keep copies of tensors, and the head itself, where kernels that are none of the known
     /// sets ask for other scratch.
     pub fn margin(&self, head: u64) -> u64 {
-        whole(head, self.largest).saturating_sub(self.needed(head).arm32)
+        whole(head, self.replayed.largest).saturating_sub(self.needed(head).arm32)
     }
+
+    /// The arena of one allocator that several interpreters share, if all heads lie elsewhere, and the margin for a 32-bit device.
+    ///
+    /// Tails add up, because nothing in them is ever freed. Notes do not: TFLM drops those of one model before it prepares the next. So the
+    /// arena holds all tails, and the largest notes on top of the others' tails: enough for any order in which the models are prepared.
+    pub fn needed_together(tails: &[Self]) -> (TflmArena, u64) {
+        let of = |build: fn(&Builds) -> Replayed| {
+            let all: Vec<Replayed> = tails.iter().map(|tail| build(&tail.replayed)).collect();
+            together(&all)
+        };
+        let arena = TflmArena { arm32: of(|builds| builds.arm32), x86_64: of(|builds| builds.x86_64) };
+        (arena, of(|builds| builds.largest).saturating_sub(arena.arm32))
+    }
+}
+
+/// One arena for these models. Each tail counts as a multiple of TFLM's alignment: a request that begins `n` bytes later, where `n` is such a
+/// multiple, also ends `n` bytes later, so padding is not more than in the replay of one model.
+fn together(models: &[Replayed]) -> u64 {
+    let aligned = |bytes: u64| bytes.min(MOST).next_multiple_of(TFLM_ALIGNMENT);
+    let share = |model: &Replayed| aligned(model.tail - model.allocator);
+    let all = models.iter().map(share).fold(0, u64::saturating_add);
+    let while_last = |model: &Replayed| {
+        let others = all - share(model).min(all);
+        aligned(model.tail.max(model.planning)).saturating_add(others)
+    };
+    models.iter().map(while_last).max().unwrap_or(0)
 }
 
 /// Does TFLM have a kernel for the operator that we know?
@@ -169,6 +195,8 @@ fn whole(head: u64, replayed: Replayed) -> u64 {
 /// The memory of one build of TFLM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Replayed {
+    /// Of the tail: what an allocator takes once, however many models share it.
+    allocator: u64,
     tail: u64,
     /// The arena until the head is planned: notes, and what is in the tail by then.
     planning: u64,
@@ -176,12 +204,17 @@ struct Replayed {
 
 impl Replayed {
     fn with(self, bytes: u64) -> Self {
-        Self { tail: self.tail + bytes, planning: self.planning + bytes }
+        Self { tail: self.tail + bytes, planning: self.planning + bytes, ..self }
     }
 
     /// What is enough for both of two builds.
     fn or_larger(self, other: Self) -> Self {
-        Self { tail: self.tail.max(other.tail), planning: self.planning.max(other.planning) }
+        let is_none = self == Self::default();
+        Self {
+            allocator: if is_none { other.allocator } else { self.allocator.min(other.allocator) },
+            tail: self.tail.max(other.tail),
+            planning: self.planning.max(other.planning),
+        }
     }
 }
 
@@ -205,6 +238,7 @@ fn replay(model: &Model, layout: &Layout, kernels: Kernels, prepares: Prepares) 
     for object in [layout.arena_allocator, layout.memory_planner, layout.micro_allocator] {
         requests.push(object, pointer);
     }
+    let allocator = requests.used;
     let resources = resources(model).collect::<BTreeSet<_>>().len() as u64;
     if resources > 0 {
         requests.push(layout.resources, TFLM_ALIGNMENT);
@@ -247,7 +281,7 @@ fn replay(model: &Model, layout: &Layout, kernels: Kernels, prepares: Prepares) 
             ends_of_the_graph(&mut requests, layout, tensors);
         }
     }
-    Replayed { tail: requests.used, planning }
+    Replayed { allocator, tail: requests.used, planning }
 }
 
 /// Graph inputs or outputs, as the caller gets them: a list of pointers, and a description of each.
@@ -341,6 +375,19 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_allocator_that_models_share_holds_all_tails_and_the_largest_notes() {
+        let model = |tail, planning| Replayed { allocator: 100, tail, planning };
+        assert_eq!(together(&[]), 0);
+        assert_eq!(together(&[model(500, 900)]), 912);
+        // 496 and 304 for the tails without the allocator, which the one that is prepared last counts.
+        assert_eq!(together(&[model(596, 996), model(404, 420)]), 1008 + 304);
+        assert_eq!(together(&[model(404, 420), model(596, 996)]), 1008 + 304);
+        assert_eq!(together(&[model(596, 0), model(404, 0)]), 608 + 304);
+        let most = model(u64::MAX / 2, u64::MAX / 2);
+        assert!(together(&[most; 64]) >= MOST);
+    }
 
     #[test]
     fn a_set_by_itself_keeps_something() {
