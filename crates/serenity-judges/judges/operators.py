@@ -268,6 +268,42 @@ def filters(folder):
         small.save(folder, y)
 
 
+def wrapped(folder):
+    """Sums around the limits of 32 bits, and results that go beyond them once scaled."""
+    limit = 2**31
+    for number, (given, fine) in enumerate([(300.0, 0.001), (0.00003, 0.05)]):
+        edges = lambda small, count: small.tensor([count], "int32", scale=0.02 * fine, data=[(limit - 1 - 997 * k) * (-1) ** k for k in range(count)] if number == 0 else [1000 * k for k in range(count)])
+        window = {"padding": schema.Padding.SAME, "strideH": 1, "strideW": 1}
+        layers = {
+            "CONV_2D": ([1, 6, 5, 8], [9, 3, 3, 8], 9, 0, {"of": "Conv2DOptions", **window}),
+            "DEPTHWISE_CONV_2D": ([1, 6, 5, 9], [1, 3, 3, 9], 9, 3, {"of": "DepthwiseConv2DOptions", "depthMultiplier": 1, **window}),
+            "FULLY_CONNECTED": ([1, 30], [11, 30], 11, 0, {"of": "FullyConnectedOptions"}),
+        }
+        for kind, (shape, filters, results, axis, options) in layers.items():
+            small = Small(f"wrapped_{kind.lower()}_{number}")
+            x = small.tensor(shape, scale=0.02, zero=-100)
+            w = small.weights(filters, fine if kind == "FULLY_CONNECTED" else numpy.linspace(fine, 2 * fine, results), axis)
+            y = small.tensor([*shape[:-1], results], scale=given, zero=9)
+            small.op(kind, [x, w, edges(small, results)], [y], **options)
+            small.save(folder, y)
+        small = Small(f"wrapped_transposed_{number}")
+        x, w = small.tensor([1, 5, 4, 6], scale=0.02, zero=-5), small.weights([9, 3, 3, 6], numpy.linspace(fine, 2 * fine, 9))
+        y, whole = small.tensor([1, 10, 8, 9], scale=given, zero=9), small.tensor([4], "int32", data=[1, 10, 8, 9])
+        small.op("TRANSPOSE_CONV", [whole, w, x, edges(small, 9)], [y], of="TransposeConvOptions", padding=schema.Padding.SAME, strideH=2, strideW=2)
+        small.save(folder, y)
+    small = Small("wrapped_filters")
+    x, w = small.tensor([1, 7], scale=0.03, zero=-11), small.weights([6, 7], 0.4)
+    time = small.tensor([6, 8], "int16", scale=0.0003, data=small.generator.integers(30000, 32767, [6, 8]))
+    state, y = small.tensor([1, 48], "int16", scale=0.0005, is_variable=True), small.tensor([1, 6], scale=3.0, zero=-1)
+    small.op("SVDF", [x, w, time, small.bias(6, limit - 1), state], [y], of="SVDFOptions", rank=1, fusedActivationFunction=schema.ActivationFunctionType.RELU)
+    small.save(folder, y)
+    small = Small("wrapped_matrices")
+    x, y, z = small.tensor([4, 9], scale=0.5, zero=-5), small.tensor([9, 6], scale=0.25, zero=7), small.tensor([4, 6], scale=0.0000003, zero=-9)
+    small.graph.inputs = [x, y]
+    small.op("BATCH_MATMUL", [x, y], [z], of="BatchMatMulOptions")
+    small.save(folder, z)
+
+
 def places(folder):
     for number, (kind, name, axis) in enumerate([("int8", "ARG_MAX", 2), ("float32", "ARG_MIN", 1), ("float32", "ARG_MAX", -1)]):
         small = Small(f"places_{number}")
@@ -378,5 +414,5 @@ def quantized(folder):
                     small.save(folder, *outputs)
 
 
-for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, places, casts, signals):
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, wrapped, places, casts, signals):
     make(sys.argv[1])
