@@ -5,7 +5,7 @@ static inline int32_t kn_plus(int32_t sum, int32_t more)
     return (int32_t)((uint32_t)sum + (uint32_t)more);
 }
 
-static inline int32_t kn_times(int32_t value, int32_t by)
+static inline int32_t kn_low_product(int32_t value, int32_t by)
 {
     return (int32_t)((uint32_t)value * (uint32_t)by);
 }

@@ -14,7 +14,7 @@ static int32_t kn_conv_over_rows(const struct kn_conv_s8 *p, const int8_t *const
                 for (int32_t c = 0; c < p->in_c; ++c) {
                     outside += w[c];
                 }
-                sum = kn_plus(sum, kn_times(p->in_zero, outside));
+                sum = kn_plus(sum, kn_low_product(p->in_zero, outside));
             }
         }
     }

@@ -125,7 +125,7 @@ static void kn_conv_anywhere(const struct kn_conv_s8 *p, const int8_t *in, int8_
         const int8_t *w = p->weights + channel * filter;
         int32_t sum = p->bias[channel];
         if (p->in_zero != 0) {
-            sum = kn_plus(sum, kn_times(p->in_zero, kn_outside(p, w, rows, columns)));
+            sum = kn_plus(sum, kn_low_product(p->in_zero, kn_outside(p, w, rows, columns)));
         }
         for (int32_t ky = rows.first; ky < rows.end; ++ky) {
             for (int32_t kx = columns.first; kx < columns.end; ++kx) {
@@ -144,12 +144,12 @@ static void kn_conv_border(const struct kn_conv_s8 *p, const struct kn_cover *co
     for (; channel + 4 <= p->out_c; channel += 4) {
         int32_t sums[4];
         for (int32_t k = 0; k < 4; ++k) {
-            sums[k] = kn_plus(p->bias[channel + k], kn_times(p->in_zero, kn_outside(p, p->weights + (channel + k) * cover->filter, rows, columns)));
+            sums[k] = kn_plus(p->bias[channel + k], kn_low_product(p->in_zero, kn_outside(p, p->weights + (channel + k) * cover->filter, rows, columns)));
         }
         kn_conv_four(p, cover, sums, channel, out + channel);
     }
     for (; channel < p->out_c; ++channel) {
-        int32_t sum = kn_plus(p->bias[channel], kn_times(p->in_zero, kn_outside(p, p->weights + channel * cover->filter, rows, columns)));
+        int32_t sum = kn_plus(p->bias[channel], kn_low_product(p->in_zero, kn_outside(p, p->weights + channel * cover->filter, rows, columns)));
         for (int32_t row = 0; row < cover->rows; ++row) {
             sum = kn_plus(sum, kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run));
         }
