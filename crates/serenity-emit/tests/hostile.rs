@@ -151,6 +151,21 @@ fn only_layers_whose_sums_fit_are_packed() {
 }
 
 #[test]
+fn loops_that_run_themselves_are_refused() {
+    let of = |bodies: [usize; 2]| {
+        let tensors = vec![tensor("x", &[1], DataPlace::Arena(0)), tensor("y", &[1], DataPlace::Arena(16))];
+        let mut source = model(tensors, vec![op("WHILE", &[0], 1, json!({}))], "m");
+        source.graphs[0].ops[0].bodies = vec![1, 1];
+        source.graphs.push(source.graphs[0].clone());
+        source.graphs[0].ops[0].bodies = bodies.to_vec();
+        c_code(&source, "m").unwrap_err().why
+    };
+    assert_eq!(of([1, 1]), "it is inside another loop");
+    assert_eq!(of([0, 0]), "it runs no graphs");
+    assert_eq!(of([7, 1]), "it runs no graphs");
+}
+
+#[test]
 fn sizes_that_do_not_fit_are_refused() {
     let refused = |source: &Source| -> Refused { c_code(source, "m").unwrap_err() };
     // Weights of another size than the shape says, and shapes at the limits.

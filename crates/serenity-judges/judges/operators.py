@@ -10,7 +10,7 @@ import numpy
 from flatbuffers import flexbuffers
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
-TYPES = {"int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32, "float32": schema.TensorType.FLOAT32}
+TYPES = {"bool": schema.TensorType.BOOL, "int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32, "float32": schema.TensorType.FLOAT32}
 
 
 class Small:
@@ -20,7 +20,7 @@ class Small:
         self.name = name
         self.graph = schema.SubGraphT()
         self.graph.tensors, self.graph.operators, self.graph.inputs = [], [], [0]
-        self.codes, self.buffers = [], [schema.BufferT()]
+        self.codes, self.buffers, self.others = [], [schema.BufferT()], []
         self.generator = numpy.random.default_rng(len(name))
 
     def tensor(self, shape, kind="int8", scale=None, zero=0, data=None, is_variable=False, axis=0):
@@ -63,10 +63,19 @@ class Small:
         self.codes.append(code)
         self.graph.operators.append(operator)
 
+    def inner(self, make):
+        """Another graph, which an operator runs; `make` returns its inputs and outputs."""
+        outer, self.graph = self.graph, schema.SubGraphT()
+        self.graph.tensors, self.graph.operators = [], []
+        self.graph.inputs, self.graph.outputs = make()
+        self.others.append(self.graph)
+        self.graph = outer
+        return len(self.others)
+
     def save(self, folder, *outputs):
         model = schema.ModelT()
         self.graph.outputs = list(outputs)
-        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph], self.buffers, self.codes
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph, *self.others], self.buffers, self.codes
         builder = flatbuffers.Builder(1 << 16)
         builder.Finish(model.Pack(builder), b"TFL3")
         with open(os.path.join(folder, self.name + ".tflite"), "wb") as file:
@@ -268,6 +277,67 @@ def filters(folder):
         small.save(folder, y)
 
 
+def whiles(folder):
+    """Loops that run as often as their input says: a number of times, and until a value is small."""
+    small = Small("while_counted")
+    given, values = small.tensor([1], "int8"), small.tensor([3], "int8")
+    states = lambda: [small.tensor(shape, "int32") for shape in ([1], [3], [1])]
+    limit, begin, zero = small.tensor([1], "int32"), small.tensor([3], "int32"), small.tensor([1], "int32", data=[0])
+    small.graph.inputs = [given, values]
+    small.op("CAST", [given], [limit])
+    small.op("CAST", [values], [begin])
+
+    def condition():
+        inside, answer = states(), small.tensor([1], "bool")
+        small.op("LESS", [inside[0], inside[2]], [answer])
+        return inside, [answer]
+
+    def body():
+        inside, outside = states(), states()
+        number = lambda value: small.tensor([1], "int32", data=[value])
+        product = small.tensor([3], "int32")
+        small.op("MUL", [inside[1], number(3)], [product], of="MulOptions")
+        small.op("SUB", [product, inside[0]], [outside[1]], of="SubOptions")
+        small.op("ADD", [inside[0], number(1)], [outside[0]], of="AddOptions")
+        return inside, [outside[0], outside[1], inside[2]]
+
+    results = states()
+    small.op("WHILE", [zero, begin, limit], results, of="WhileOptions", condSubgraphIndex=small.inner(condition), bodySubgraphIndex=small.inner(body))
+    small.save(folder, *results)
+    small = Small("while_halved")
+    x, y, zero, count = small.tensor([1], "float32"), small.tensor([1], "float32"), small.tensor([1], "int32", data=[0]), small.tensor([1], "int32")
+
+    def is_large():
+        value, count, first, second, answer = small.tensor([1], "float32"), small.tensor([1], "int32"), *(small.tensor([1], "bool") for _ in range(3))
+        small.op("GREATER_EQUAL", [value, small.tensor([1], "float32", data=[0.01])], [first])
+        small.op("NOT_EQUAL", [count, small.tensor([1], "int32", data=[5])], [second])
+        small.op("LOGICAL_AND", [first, second], [answer])
+        return [value, count], [answer]
+
+    def halved():
+        value, count, half, more = small.tensor([1], "float32"), small.tensor([1], "int32"), small.tensor([1], "float32"), small.tensor([1], "int32")
+        small.op("MUL", [value, small.tensor([1], "float32", data=[0.5])], [half], of="MulOptions")
+        small.op("ADD", [count, small.tensor([1], "int32", data=[1])], [more], of="AddOptions")
+        return [value, count], [half, more]
+
+    small.op("WHILE", [x, zero], [y, count], of="WhileOptions", condSubgraphIndex=small.inner(is_large), bodySubgraphIndex=small.inner(halved))
+    small.save(folder, y, count)
+    small = Small("compared")
+    a, b, results = small.tensor([2, 5], "float32"), small.tensor([5], "float32"), []
+    x, y = small.tensor([2, 5], "int32"), small.tensor([2, 1], "int32")
+    small.graph.inputs = [a, b]
+    small.op("CAST", [a], [x])
+    small.op("CAST", [small.tensor([2, 1], "float32", data=[[1], [-2]])], [y])
+    for kind in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
+        for operands in ([a, b], [x, y], [a, a]):
+            results.append(small.tensor([2, 5], "bool"))
+            small.op(kind, operands, [results[-1]])
+    for kind, first in (("LOGICAL_AND", 6), ("LOGICAL_OR", 7)):
+        results.append(small.tensor([2, 5], "bool"))
+        small.op(kind, [results[first], results[first + 6]], [results[-1]])
+    small.save(folder, *results)
+
+
 def wrapped(folder):
     """Sums around the limits of 32 bits, and results that go beyond them once scaled."""
     limit = 2**31
@@ -414,5 +484,5 @@ def quantized(folder):
                     small.save(folder, *outputs)
 
 
-for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, wrapped, places, casts, signals):
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, wrapped, whiles, places, casts, signals):
     make(sys.argv[1])
