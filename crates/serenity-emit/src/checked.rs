@@ -225,7 +225,7 @@ mod tests {
         let slides = [Slide { window, input: 1, output: 1, before: 0, after: 0 }; 2];
         let factors = vec![Factor { multiplier: 1_234_567_890, shift: -8 }];
         let bias = vec![321; RESULTS];
-        let layer = Layer { given: bias.clone(), bias, holds_differences: true, factors };
+        let layer = Layer { given: bias.clone(), bias, wraps: false, holds_differences: true, factors };
         let ends = [3, -128].map(|zero| Affine { scale: 1.0, zero });
         let channels = [DEPTH as i64, RESULTS as i64];
         Weighted { batches: 1, slides, channels, groups: 1, read: ends[0], written: ends[1], weights, layer }

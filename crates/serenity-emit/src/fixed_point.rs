@@ -25,9 +25,14 @@ impl Factor {
         Self { multiplier: multiplier as i32, shift }
     }
 
+    /// Is it no less than 0, with a shift that stays within 32 bits?
+    pub(crate) fn is_usual(self) -> bool {
+        (-31..=30).contains(&self.shift) && self.multiplier >= 0
+    }
+
     /// Can numbers of at most this size be scaled within 32 bits, and an offset of a few hundred be added?
     pub(crate) fn holds(self, most: i64) -> bool {
-        if !(-31..=30).contains(&self.shift) || self.multiplier < 0 {
+        if !self.is_usual() {
             return false;
         }
         let widened = i128::from(most) << self.shift.max(0);

@@ -95,7 +95,8 @@ fragments! {
     ReduceF32: "reduce_f32.c" needs [Wide];
     Gather: "gather.c" needs [];
     Take: "take.c" needs [Clamped, LoadU32];
-    Choose: "choose.c" needs [Pairs, Wide];
+    Compare: "compare.c" needs [LoadU32, Pairs, Wide];
+    Choose: "choose.c" needs [];
     Space: "space.c" needs [];
     ConvRowsS8: "conv_rows_s8.c" needs [ConvS8];
     DepthwiseRowsS8: "depthwise_rows_s8.c" needs [DepthwiseS8];

@@ -5,8 +5,8 @@
 //! `kernels.c`. No heap, no interpreter, no global constructors; constants are `const`, loops are loops, and every
 //! tensor lies where the plan says.
 //!
-//! Guarantees: the code computes what `TensorFlow` Lite for Microcontrollers computes, integers bit for bit; sums of
-//! products stay within 32 bits for every input, which is proved from the weights; operators that are not covered are
+//! Guarantees: the code computes what `TensorFlow` Lite for Microcontrollers computes, integers bit for bit; sums
+//! that go beyond 32 bits wrap around as they do there; operators that are not covered are
 //! [refused](Refused) by name before anything is written; names of the model reach the code only as letters, digits and
 //! underscores, and comments only as plain characters.
 

@@ -139,12 +139,30 @@ fn names_do_no_harm() {
 }
 
 #[test]
-fn sums_that_could_overflow_are_refused() {
-    let why = |source: &Source| c_code(source, "m").unwrap_err().why;
-    assert!(why(&dense("y", vec![1; 8], [2, 4], Some(i32::MAX))).contains("beyond 32 bits"));
-    assert!(why(&dense("y", vec![0x80; 8], [2, 4], Some(i32::MIN))).contains("beyond 32 bits"));
-    // As far as it goes without weights, which is right up to the end.
-    assert!(c_code(&dense("y", vec![0; 8], [2, 4], Some(i32::MAX / 2)), "m").is_ok());
+fn only_layers_whose_sums_fit_are_packed() {
+    let is_packed = |weight: u8, bias: i32| {
+        let code = c_code(&dense("y", vec![weight; 8], [2, 4], Some(bias)), "m").unwrap();
+        compiles(&code);
+        code.files[1].1.contains("m_packed_pointwise_s8(")
+    };
+    assert!(is_packed(1, 1 << 20));
+    assert!(!is_packed(1, i32::MAX));
+    assert!(!is_packed(0x80, i32::MIN));
+}
+
+#[test]
+fn loops_that_run_themselves_are_refused() {
+    let of = |bodies: [usize; 2]| {
+        let tensors = vec![tensor("x", &[1], DataPlace::Arena(0)), tensor("y", &[1], DataPlace::Arena(16))];
+        let mut source = model(tensors, vec![op("WHILE", &[0], 1, json!({}))], "m");
+        source.graphs[0].ops[0].bodies = vec![1, 1];
+        source.graphs.push(source.graphs[0].clone());
+        source.graphs[0].ops[0].bodies = bodies.to_vec();
+        c_code(&source, "m").unwrap_err().why
+    };
+    assert_eq!(of([1, 1]), "it is inside another loop");
+    assert_eq!(of([0, 0]), "it runs no graphs");
+    assert_eq!(of([7, 1]), "it runs no graphs");
 }
 
 #[test]

@@ -10,7 +10,7 @@ import numpy
 from flatbuffers import flexbuffers
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
-TYPES = {"int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32, "float32": schema.TensorType.FLOAT32}
+TYPES = {"bool": schema.TensorType.BOOL, "int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32, "float32": schema.TensorType.FLOAT32}
 
 
 class Small:
@@ -20,7 +20,7 @@ class Small:
         self.name = name
         self.graph = schema.SubGraphT()
         self.graph.tensors, self.graph.operators, self.graph.inputs = [], [], [0]
-        self.codes, self.buffers = [], [schema.BufferT()]
+        self.codes, self.buffers, self.others = [], [schema.BufferT()], []
         self.generator = numpy.random.default_rng(len(name))
 
     def tensor(self, shape, kind="int8", scale=None, zero=0, data=None, is_variable=False, axis=0):
@@ -63,10 +63,19 @@ class Small:
         self.codes.append(code)
         self.graph.operators.append(operator)
 
+    def inner(self, make):
+        """Another graph, which an operator runs; `make` returns its inputs and outputs."""
+        outer, self.graph = self.graph, schema.SubGraphT()
+        self.graph.tensors, self.graph.operators = [], []
+        self.graph.inputs, self.graph.outputs = make()
+        self.others.append(self.graph)
+        self.graph = outer
+        return len(self.others)
+
     def save(self, folder, *outputs):
         model = schema.ModelT()
         self.graph.outputs = list(outputs)
-        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph], self.buffers, self.codes
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph, *self.others], self.buffers, self.codes
         builder = flatbuffers.Builder(1 << 16)
         builder.Finish(model.Pack(builder), b"TFL3")
         with open(os.path.join(folder, self.name + ".tflite"), "wb") as file:
@@ -268,6 +277,103 @@ def filters(folder):
         small.save(folder, y)
 
 
+def whiles(folder):
+    """Loops that run as often as their input says: a number of times, and until a value is small."""
+    small = Small("while_counted")
+    given, values = small.tensor([1], "int8"), small.tensor([3], "int8")
+    states = lambda: [small.tensor(shape, "int32") for shape in ([1], [3], [1])]
+    limit, begin, zero = small.tensor([1], "int32"), small.tensor([3], "int32"), small.tensor([1], "int32", data=[0])
+    small.graph.inputs = [given, values]
+    small.op("CAST", [given], [limit])
+    small.op("CAST", [values], [begin])
+
+    def condition():
+        inside, answer = states(), small.tensor([1], "bool")
+        small.op("LESS", [inside[0], inside[2]], [answer])
+        return inside, [answer]
+
+    def body():
+        inside, outside = states(), states()
+        number = lambda value: small.tensor([1], "int32", data=[value])
+        product = small.tensor([3], "int32")
+        small.op("MUL", [inside[1], number(3)], [product], of="MulOptions")
+        small.op("SUB", [product, inside[0]], [outside[1]], of="SubOptions")
+        small.op("ADD", [inside[0], number(1)], [outside[0]], of="AddOptions")
+        return inside, [outside[0], outside[1], inside[2]]
+
+    results = states()
+    small.op("WHILE", [zero, begin, limit], results, of="WhileOptions", condSubgraphIndex=small.inner(condition), bodySubgraphIndex=small.inner(body))
+    small.save(folder, *results)
+    small = Small("while_halved")
+    x, y, zero, count = small.tensor([1], "float32"), small.tensor([1], "float32"), small.tensor([1], "int32", data=[0]), small.tensor([1], "int32")
+
+    def is_large():
+        value, count, first, second, answer = small.tensor([1], "float32"), small.tensor([1], "int32"), *(small.tensor([1], "bool") for _ in range(3))
+        small.op("GREATER_EQUAL", [value, small.tensor([1], "float32", data=[0.01])], [first])
+        small.op("NOT_EQUAL", [count, small.tensor([1], "int32", data=[5])], [second])
+        small.op("LOGICAL_AND", [first, second], [answer])
+        return [value, count], [answer]
+
+    def halved():
+        value, count, half, more = small.tensor([1], "float32"), small.tensor([1], "int32"), small.tensor([1], "float32"), small.tensor([1], "int32")
+        small.op("MUL", [value, small.tensor([1], "float32", data=[0.5])], [half], of="MulOptions")
+        small.op("ADD", [count, small.tensor([1], "int32", data=[1])], [more], of="AddOptions")
+        return [value, count], [half, more]
+
+    small.op("WHILE", [x, zero], [y, count], of="WhileOptions", condSubgraphIndex=small.inner(is_large), bodySubgraphIndex=small.inner(halved))
+    small.save(folder, y, count)
+    small = Small("compared")
+    a, b, results = small.tensor([2, 5], "float32"), small.tensor([5], "float32"), []
+    x, y = small.tensor([2, 5], "int32"), small.tensor([2, 1], "int32")
+    small.graph.inputs = [a, b]
+    small.op("CAST", [a], [x])
+    small.op("CAST", [small.tensor([2, 1], "float32", data=[[1], [-2]])], [y])
+    for kind in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
+        for operands in ([a, b], [x, y], [a, a]):
+            results.append(small.tensor([2, 5], "bool"))
+            small.op(kind, operands, [results[-1]])
+    for kind, first in (("LOGICAL_AND", 6), ("LOGICAL_OR", 7)):
+        results.append(small.tensor([2, 5], "bool"))
+        small.op(kind, [results[first], results[first + 6]], [results[-1]])
+    small.save(folder, *results)
+
+
+def wrapped(folder):
+    """Sums around the limits of 32 bits, and results that go beyond them once scaled."""
+    limit = 2**31
+    for number, (given, fine) in enumerate([(300.0, 0.001), (0.00003, 0.05)]):
+        edges = lambda small, count: small.tensor([count], "int32", scale=0.02 * fine, data=[(limit - 1 - 997 * k) * (-1) ** k for k in range(count)] if number == 0 else [1000 * k for k in range(count)])
+        window = {"padding": schema.Padding.SAME, "strideH": 1, "strideW": 1}
+        layers = {
+            "CONV_2D": ([1, 6, 5, 8], [9, 3, 3, 8], 9, 0, {"of": "Conv2DOptions", **window}),
+            "DEPTHWISE_CONV_2D": ([1, 6, 5, 9], [1, 3, 3, 9], 9, 3, {"of": "DepthwiseConv2DOptions", "depthMultiplier": 1, **window}),
+            "FULLY_CONNECTED": ([1, 30], [11, 30], 11, 0, {"of": "FullyConnectedOptions"}),
+        }
+        for kind, (shape, filters, results, axis, options) in layers.items():
+            small = Small(f"wrapped_{kind.lower()}_{number}")
+            x = small.tensor(shape, scale=0.02, zero=-100)
+            w = small.weights(filters, fine if kind == "FULLY_CONNECTED" else numpy.linspace(fine, 2 * fine, results), axis)
+            y = small.tensor([*shape[:-1], results], scale=given, zero=9)
+            small.op(kind, [x, w, edges(small, results)], [y], **options)
+            small.save(folder, y)
+        small = Small(f"wrapped_transposed_{number}")
+        x, w = small.tensor([1, 5, 4, 6], scale=0.02, zero=-5), small.weights([9, 3, 3, 6], numpy.linspace(fine, 2 * fine, 9))
+        y, whole = small.tensor([1, 10, 8, 9], scale=given, zero=9), small.tensor([4], "int32", data=[1, 10, 8, 9])
+        small.op("TRANSPOSE_CONV", [whole, w, x, edges(small, 9)], [y], of="TransposeConvOptions", padding=schema.Padding.SAME, strideH=2, strideW=2)
+        small.save(folder, y)
+    small = Small("wrapped_filters")
+    x, w = small.tensor([1, 7], scale=0.03, zero=-11), small.weights([6, 7], 0.4)
+    time = small.tensor([6, 8], "int16", scale=0.0003, data=small.generator.integers(30000, 32767, [6, 8]))
+    state, y = small.tensor([1, 48], "int16", scale=0.0005, is_variable=True), small.tensor([1, 6], scale=3.0, zero=-1)
+    small.op("SVDF", [x, w, time, small.bias(6, limit - 1), state], [y], of="SVDFOptions", rank=1, fusedActivationFunction=schema.ActivationFunctionType.RELU)
+    small.save(folder, y)
+    small = Small("wrapped_matrices")
+    x, y, z = small.tensor([4, 9], scale=0.5, zero=-5), small.tensor([9, 6], scale=0.25, zero=7), small.tensor([4, 6], scale=0.0000003, zero=-9)
+    small.graph.inputs = [x, y]
+    small.op("BATCH_MATMUL", [x, y], [z], of="BatchMatMulOptions")
+    small.save(folder, z)
+
+
 def places(folder):
     for number, (kind, name, axis) in enumerate([("int8", "ARG_MAX", 2), ("float32", "ARG_MIN", 1), ("float32", "ARG_MAX", -1)]):
         small = Small(f"places_{number}")
@@ -378,5 +484,5 @@ def quantized(folder):
                     small.save(folder, *outputs)
 
 
-for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, places, casts, signals):
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, wrapped, whiles, places, casts, signals):
     make(sys.argv[1])

@@ -1,14 +1,6 @@
-/* Comparisons of floats, and choices by what they gave, element by element from front to back. A step is 0 for a single value. */
-void kn_equal_f32(const struct kn_pairs *each, const void *a, const void *b, uint8_t *out);
+/* Choices by what a comparison gave, element by element from front to back. A step is 0 for a single value. */
 void kn_select_4(int32_t count, const uint8_t *is_x, int32_t is_x_step, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out);
 /* -- */
-void kn_equal_f32(const struct kn_pairs *each, const void *a, const void *b, uint8_t *out)
-{
-#define KN_ONE(at, at_a, at_b) { out[at] = kn_load_f32(a, at_a) == kn_load_f32(b, at_b); }
-    KN_EACH_PAIR(each, KN_ONE);
-#undef KN_ONE
-}
-
 void kn_select_4(int32_t count, const uint8_t *is_x, int32_t is_x_step, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out)
 {
     for (int32_t i = 0; i < count; ++i) {

@@ -8,13 +8,13 @@ static int32_t kn_conv_over_rows(const struct kn_conv_s8 *p, const int8_t *const
     for (int32_t ky = 0; ky < p->kernel_h; ++ky) {
         for (int32_t kx = 0; kx < p->kernel_w; ++kx, w += p->in_c) {
             if (rows[ky] && kx >= columns.first && kx < columns.end) {
-                sum += kn_dot(rows[ky] + (columns.begin + kx * p->dilation_w) * p->in_c, w, p->in_c);
+                sum = kn_plus(sum, kn_dot(rows[ky] + (columns.begin + kx * p->dilation_w) * p->in_c, w, p->in_c));
             } else if (p->in_zero != 0) {
                 int32_t outside = 0;
                 for (int32_t c = 0; c < p->in_c; ++c) {
                     outside += w[c];
                 }
-                sum += p->in_zero * outside;
+                sum = kn_plus(sum, kn_low_product(p->in_zero, outside));
             }
         }
     }

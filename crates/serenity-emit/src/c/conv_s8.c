@@ -1,6 +1,6 @@
 /* A convolution of 8-bit integers. Reads all that the window covers, for four output channels at a time, and writes them; pixels and channels from
- * front to back. `bias` holds what the zero point of the input adds as well. Accumulators stay within 32 bits for any input: proved when this was
- * written, from the weights. */
+ * front to back. `bias` holds what the zero point of the input adds as well. Accumulators of 32 bits
+ * wrap around. */
 struct kn_conv_s8 {
     int32_t batches, in_h, in_w, in_c, out_h, out_w, out_c;
     int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
@@ -39,10 +39,10 @@ static inline void kn_dot4(int32_t sums[4], const int8_t *x, const int8_t *w, in
 #endif
     for (; i < count; ++i) {
         const int32_t value = x[i];
-        s0 += value * w[i];
-        s1 += value * w1[i];
-        s2 += value * w2[i];
-        s3 += value * w3[i];
+        s0 = kn_plus(s0, value * w[i]);
+        s1 = kn_plus(s1, value * w1[i]);
+        s2 = kn_plus(s2, value * w2[i]);
+        s3 = kn_plus(s3, value * w3[i]);
     }
     sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
 }
@@ -51,7 +51,7 @@ static inline int32_t kn_dot(const int8_t *x, const int8_t *w, int32_t count)
 {
     int32_t sum = 0;
     for (int32_t i = 0; i < count; ++i) {
-        sum += x[i] * w[i];
+        sum = kn_plus(sum, x[i] * w[i]);
     }
     return sum;
 }
@@ -75,7 +75,7 @@ static int32_t kn_outside(const struct kn_conv_s8 *p, const int8_t *w, struct kn
 static inline int8_t kn_conv_result(const struct kn_conv_s8 *p, int32_t sum, int32_t channel)
 {
     const int32_t scale = channel * p->scale_step;
-    const int32_t value = kn_scaled(sum, p->multiplier[scale], p->shift[scale]) + p->out_zero;
+    const int32_t value = kn_plus(kn_scaled(sum, p->multiplier[scale], p->shift[scale]), p->out_zero);
     return (int8_t)kn_clamped(value, p->least, p->most);
 }
 
@@ -111,7 +111,7 @@ static void kn_conv_inside(const struct kn_conv_s8 *p, const struct kn_cover *co
     for (; channel < p->out_c; ++channel) {
         int32_t sum = p->bias[channel];
         for (int32_t row = 0; row < cover->rows; ++row) {
-            sum += kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run);
+            sum = kn_plus(sum, kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run));
         }
         out[channel] = kn_conv_result(p, sum, channel);
     }
@@ -125,12 +125,12 @@ static void kn_conv_anywhere(const struct kn_conv_s8 *p, const int8_t *in, int8_
         const int8_t *w = p->weights + channel * filter;
         int32_t sum = p->bias[channel];
         if (p->in_zero != 0) {
-            sum += p->in_zero * kn_outside(p, w, rows, columns);
+            sum = kn_plus(sum, kn_low_product(p->in_zero, kn_outside(p, w, rows, columns)));
         }
         for (int32_t ky = rows.first; ky < rows.end; ++ky) {
             for (int32_t kx = columns.first; kx < columns.end; ++kx) {
                 const int32_t y = rows.begin + ky * p->dilation_h, x = columns.begin + kx * p->dilation_w;
-                sum += kn_dot(in + (y * p->in_w + x) * p->in_c, w + (ky * p->kernel_w + kx) * p->in_c, p->in_c);
+                sum = kn_plus(sum, kn_dot(in + (y * p->in_w + x) * p->in_c, w + (ky * p->kernel_w + kx) * p->in_c, p->in_c));
             }
         }
         out[channel] = kn_conv_result(p, sum, channel);
@@ -144,14 +144,14 @@ static void kn_conv_border(const struct kn_conv_s8 *p, const struct kn_cover *co
     for (; channel + 4 <= p->out_c; channel += 4) {
         int32_t sums[4];
         for (int32_t k = 0; k < 4; ++k) {
-            sums[k] = p->bias[channel + k] + p->in_zero * kn_outside(p, p->weights + (channel + k) * cover->filter, rows, columns);
+            sums[k] = kn_plus(p->bias[channel + k], kn_low_product(p->in_zero, kn_outside(p, p->weights + (channel + k) * cover->filter, rows, columns)));
         }
         kn_conv_four(p, cover, sums, channel, out + channel);
     }
     for (; channel < p->out_c; ++channel) {
-        int32_t sum = p->bias[channel] + p->in_zero * kn_outside(p, p->weights + channel * cover->filter, rows, columns);
+        int32_t sum = kn_plus(p->bias[channel], kn_low_product(p->in_zero, kn_outside(p, p->weights + channel * cover->filter, rows, columns)));
         for (int32_t row = 0; row < cover->rows; ++row) {
-            sum += kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run);
+            sum = kn_plus(sum, kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run));
         }
         out[channel] = kn_conv_result(p, sum, channel);
     }

@@ -12,7 +12,8 @@ void kn_depthwise_s8_rows(const struct kn_depthwise_s8 *p, const int8_t *const *
             for (int32_t ky = 0; ky < p->kernel_h; ++ky) {
                 for (int32_t kx = 0; kx < p->kernel_w; ++kx, w += out_c) {
                     const int32_t is_inside = rows[ky] && kx >= columns.first && kx < columns.end;
-                    sum += *w * (is_inside ? rows[ky][(columns.begin + kx * p->dilation_w) * p->in_c + channel / p->multiplicity] : p->in_zero);
+                    const int32_t x = is_inside ? rows[ky][(columns.begin + kx * p->dilation_w) * p->in_c + channel / p->multiplicity] : p->in_zero;
+                    sum = kn_plus(sum, *w * x);
                 }
             }
             out[channel] = kn_depthwise_result(p, sum, channel);

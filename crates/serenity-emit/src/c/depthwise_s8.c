@@ -23,18 +23,18 @@ static int8_t kn_depthwise_one(const struct kn_depthwise_s8 *p, const int8_t *in
             const int32_t is_inside = ky >= rows.first && ky < rows.end && kx >= columns.first && kx < columns.end;
             if (is_inside) {
                 const int32_t y = rows.begin + ky * p->dilation_h, x = columns.begin + kx * p->dilation_w;
-                sum += weight * in[(y * p->in_w + x) * p->in_c + source];
+                sum = kn_plus(sum, weight * in[(y * p->in_w + x) * p->in_c + source]);
             } else {
-                sum += weight * p->in_zero;
+                sum = kn_plus(sum, weight * p->in_zero);
             }
         }
     }
-    return (int8_t)kn_clamped(kn_scaled(sum, p->multiplier[channel], p->shift[channel]) + p->out_zero, p->least, p->most);
+    return (int8_t)kn_clamped(kn_plus(kn_scaled(sum, p->multiplier[channel], p->shift[channel]), p->out_zero), p->least, p->most);
 }
 
 static inline int8_t kn_depthwise_result(const struct kn_depthwise_s8 *p, int32_t sum, int32_t channel)
 {
-    return (int8_t)kn_clamped(kn_scaled(sum, p->multiplier[channel], p->shift[channel]) + p->out_zero, p->least, p->most);
+    return (int8_t)kn_clamped(kn_plus(kn_scaled(sum, p->multiplier[channel], p->shift[channel]), p->out_zero), p->least, p->most);
 }
 
 /* Four channels of one place, times their weights. */
@@ -48,10 +48,10 @@ static inline void kn_times4(int32_t *s0, int32_t *s1, int32_t *s2, int32_t *s3,
     *s2 = kn_smlatt(x02, w02, *s2);
     *s3 = kn_smlatt(x13, w13, *s3);
 #else
-    *s0 += x[0] * w[0];
-    *s1 += x[1] * w[1];
-    *s2 += x[2] * w[2];
-    *s3 += x[3] * w[3];
+    *s0 = kn_plus(*s0, x[0] * w[0]);
+    *s1 = kn_plus(*s1, x[1] * w[1]);
+    *s2 = kn_plus(*s2, x[2] * w[2]);
+    *s3 = kn_plus(*s3, x[3] * w[3]);
 #endif
 }
 
@@ -77,10 +77,10 @@ static inline const int8_t *kn_zeros4(int32_t sums[4], int32_t zero, const int8_
         sums[2] = kn_smlatt(zeros, w02, sums[2]);
         sums[3] = kn_smlatt(zeros, w13, sums[3]);
 #else
-        sums[0] += zero * w[0];
-        sums[1] += zero * w[1];
-        sums[2] += zero * w[2];
-        sums[3] += zero * w[3];
+        sums[0] = kn_plus(sums[0], zero * w[0]);
+        sums[1] = kn_plus(sums[1], zero * w[1]);
+        sums[2] = kn_plus(sums[2], zero * w[2]);
+        sums[3] = kn_plus(sums[3], zero * w[3]);
 #endif
     }
     return w;
@@ -126,10 +126,10 @@ static void kn_depthwise_four(const struct kn_depthwise_s8 *p, const struct kn_d
     if (cover->hangs_over) {
         int32_t padding[4];
         kn_depthwise_padding(p, cover, channel, padding);
-        s0 += padding[0];
-        s1 += padding[1];
-        s2 += padding[2];
-        s3 += padding[3];
+        s0 = kn_plus(s0, padding[0]);
+        s1 = kn_plus(s1, padding[1]);
+        s2 = kn_plus(s2, padding[2]);
+        s3 = kn_plus(s3, padding[3]);
     }
     out[0] = kn_depthwise_result(p, s0, channel);
     out[1] = kn_depthwise_result(p, s1, channel + 1);

@@ -26,11 +26,11 @@ static int8_t kn_grouped_one(const struct kn_grouped_s8 *p, const int8_t *in, st
             const int32_t is_inside = ky >= rows.first && ky < rows.end && kx >= columns.first && kx < columns.end;
             const int32_t y = rows.begin + ky * p->dilation_h, x = columns.begin + kx * p->dilation_w;
             for (int32_t c = 0; c < p->depth; ++c) {
-                sum += w[c] * (is_inside ? in[(y * p->in_w + x) * p->in_c + first + c] : p->in_zero);
+                sum = kn_plus(sum, w[c] * (is_inside ? in[(y * p->in_w + x) * p->in_c + first + c] : p->in_zero));
             }
         }
     }
-    return (int8_t)kn_clamped(kn_scaled(sum, p->multiplier[scale], p->shift[scale]) + p->out_zero, p->least, p->most);
+    return (int8_t)kn_clamped(kn_plus(kn_scaled(sum, p->multiplier[scale], p->shift[scale]), p->out_zero), p->least, p->most);
 }
 
 void kn_grouped_s8(const struct kn_grouped_s8 *p, const int8_t *in, int8_t *out)

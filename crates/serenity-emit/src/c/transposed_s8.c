@@ -1,5 +1,5 @@
-/* A transposed convolution of 8-bit integers: each result adds up what reaches it, so that nothing is kept between two of them. From front to back of the result. Sums stay within
- * 32 bits for any input: proved when this was written, from the weights. */
+/* A transposed convolution of 8-bit integers: each result adds up what reaches it, so that nothing is kept between two of them. From front to back of the result. Sums of 32 bits
+ * wrap around. */
 void kn_transposed_s8(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out);
 /* -- */
 static int32_t kn_transposed_sum(const struct kn_conv_s8 *p, const int8_t *in, struct kn_span rows, struct kn_span columns, int32_t channel)
@@ -11,7 +11,7 @@ static int32_t kn_transposed_sum(const struct kn_conv_s8 *p, const int8_t *in, s
             const int8_t *w = p->weights + ((channel * p->kernel_h + ky) * p->kernel_w + kx) * p->in_c;
             const int8_t *x = in + (i * p->in_w + j) * p->in_c;
             for (int32_t c = 0; c < p->in_c; ++c) {
-                sum += (x[c] - p->in_zero) * w[c];
+                sum = kn_plus(sum, (x[c] - p->in_zero) * w[c]);
             }
         }
     }

@@ -51,7 +51,10 @@ pub(super) fn svdf(at: &mut At) -> Result<String, Refused> {
     let each = weights.chunks(inputs as usize);
     let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
     let layer = Layer::new(at, each, None, read.zero, vec![factor])?;
-    let (time, bias) = remembered(at, [units, rank, memory], out_factor)?;
+    if !out_factor.is_usual() {
+        return Err(at.refused("its result has too fine a scale"));
+    }
+    let (time, bias) = remembered(at, [units, rank, memory])?;
     let wish = wish(at);
     let pool = &mut at.emitter.pool;
     let weights = pool.i8s(&weights, &format!("{wish}_weights"), "a filter a row");
@@ -76,12 +79,8 @@ fn scale(at: &At, tensor: &SourceTensor) -> Result<f32, Refused> {
     scale.ok_or_else(|| at.refused("its weights or its state have no scale of their own, or a zero point"))
 }
 
-/// The weights of what was, and the biases, if no sum of them goes beyond 32 bits.
-fn remembered(
-    at: &At,
-    [units, rank, memory]: [u64; 3],
-    factor: Factor,
-) -> Result<(Vec<u8>, Vec<i32>), Refused> {
+/// The weights of what was, and the biases.
+fn remembered(at: &At, [units, rank, memory]: [u64; 3]) -> Result<(Vec<u8>, Vec<i32>), Refused> {
     let bytes = at.constant(TIME).filter(|bytes| bytes.len() as u64 == 2 * units * rank * memory);
     let bytes = bytes.ok_or_else(|| at.refused("its weights are no constant"))?.to_vec();
     let mut bias: Vec<i32> = at
@@ -93,13 +92,5 @@ fn remembered(
         .map(|&b| i32::from_le_bytes(b))
         .collect();
     bias.resize(units as usize, 0);
-    let of_unit = bytes.chunks(2 * (rank * memory) as usize);
-    for (weights, &bias) in of_unit.zip(&bias) {
-        let sizes = weights.as_chunks::<2>().0.iter().map(|&w| i64::from(i16::from_le_bytes(w)).abs());
-        let most = i64::from(bias).abs() + (1 << 15) * sizes.sum::<i64>();
-        if most > i64::from(i32::MAX) || !factor.holds(most) {
-            return Err(at.refused("its sums may go beyond 32 bits"));
-        }
-    }
     Ok((bytes, bias))
 }

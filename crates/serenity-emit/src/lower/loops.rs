@@ -1,4 +1,6 @@
-//! Loops that count: a `for`.
+//! Loops: a `for` if they count, otherwise a `while`.
+
+mod asked;
 
 use super::moves::placed;
 use crate::emitter::{At, Scope, whole_numbers};
@@ -9,23 +11,35 @@ use std::fmt::Write;
 /// More iterations than rows of any image.
 const MOST: i64 = 100_000;
 
-/// A `WHILE` whose state begins with, or has among it, a counter from 0 to a constant.
-pub(super) fn counted(at: &mut At) -> Result<String, Refused> {
+/// A `WHILE`: a `for` if it counts from 0 up to a constant, otherwise its condition is asked each time.
+pub(super) fn lowered(at: &mut At) -> Result<String, Refused> {
     let source = at.emitter.source;
-    let [condition, body_index] = at.op.bodies[..] else { return Err(at.refused("it runs no graphs")) };
-    let (Some(condition), Some(body)) = (source.graphs.get(condition), source.graphs.get(body_index)) else {
+    let graph = |index: usize| source.graphs.get(index).filter(|_| index != 0).map(|graph| (index, graph));
+    let [condition, body] = at.op.bodies[..] else { return Err(at.refused("it runs no graphs")) };
+    let (Some(condition), Some(body)) = (graph(condition), graph(body)) else {
         return Err(at.refused("it runs no graphs"));
     };
-    if at.scope.iterations > 1 {
+    if at.scope.graph != 0 {
         return Err(at.refused("it is inside another loop"));
     }
     let states = at.op.outputs.len();
-    if at.op.inputs.len() != states || body.inputs.len() != states || body.outputs.len() != states {
+    if at.op.inputs.len() != states || body.1.inputs.len() != states || body.1.outputs.len() != states {
         return Err(at.refused("its graphs have other states"));
     }
-    let (counter, end) =
-        counter(condition).ok_or_else(|| at.refused("it does not count up to a constant"))?;
-    if at.fixed_numbers(counter) != Some(vec![0]) || !(1..=MOST).contains(&end) {
+    match counter(condition.1) {
+        Some(counter) if at.fixed_numbers(counter.0) == Some(vec![0]) => counted(at, body, counter),
+        _ => asked::lowered(at, condition, body),
+    }
+}
+
+/// A `WHILE` whose state has a counter among it, from 0 to a constant.
+fn counted(
+    at: &mut At,
+    (body_index, body): (usize, &SourceGraph),
+    (counter, end): (usize, i64),
+) -> Result<String, Refused> {
+    let states = at.op.outputs.len();
+    if !(1..=MOST).contains(&end) {
         return Err(at.refused("it does not count from 0 up to a constant"));
     }
     let mut scope = Scope::new(body_index, end as usize);

@@ -7,9 +7,6 @@ use crate::fragments::Fragment;
 use crate::refused::Refused;
 use serenity_ir::ElementType::{Float32, Int8};
 
-/// The furthest that 8-bit integers less their zero points are from 0.
-const MOST: i64 = 255;
-
 /// A matrix of a batch: sides of the batches, rows, columns, and how far apart both are.
 struct Operand {
     batches: Vec<i64>,
@@ -87,8 +84,8 @@ pub(super) fn products(at: &mut At) -> Result<String, Refused> {
     }
     let [x, y, written] = [at.affine(input)?, at.affine(other)?, at.affine(output)?];
     let factor = factor([x, y, written]);
-    if !factor.holds(MOST * MOST * a.columns) {
-        return Err(at.refused("its sums may go beyond 32 bits"));
+    if !factor.is_usual() {
+        return Err(at.refused("its result has too fine a scale"));
     }
     at.uses(Fragment::MatricesS8);
     let kernel = at.k("matrices_s8");

@@ -107,7 +107,10 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "MIRROR_PAD" => gathers::mirror_pad(at).map(Some),
         "RESIZE_NEAREST_NEIGHBOR" => gathers::nearest(at).map(Some),
         "RESIZE_BILINEAR" => resize::bilinear(at).map(Some),
-        "EQUAL" => choices::equal(at).map(Some),
+        "EQUAL" | "NOT_EQUAL" | "LESS" | "LESS_EQUAL" | "GREATER" | "GREATER_EQUAL" => {
+            choices::compared(at).map(Some)
+        }
+        "LOGICAL_AND" | "LOGICAL_OR" => choices::truth(at).map(Some),
         "SELECT_V2" => choices::select(at).map(Some),
         "FILL" => moves::fill(at),
         "DYNAMIC_UPDATE_SLICE" => moves::update(at),
@@ -115,7 +118,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "READ_VARIABLE" => state::read(at).map(Some),
         "ASSIGN_VARIABLE" => state::assign(at).map(Some),
         "CALL_ONCE" => state::once(at),
-        "WHILE" => loops::counted(at).map(Some),
+        "WHILE" => loops::lowered(at).map(Some),
         _ => Err(at.not_covered("this operator is not covered")),
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn depthwise(at: &mut At, made: &Weighted) -> Result<Option<String>, 
 }
 
 fn lowered(at: &mut At, made: &Weighted, kernel: Kernel) -> Result<Option<String>, Refused> {
-    if made.batches != 1 || !reads_what_is_there(at, made, kernel)? {
+    if made.batches != 1 || made.layer.wraps || !reads_what_is_there(at, made, kernel)? {
         return Ok(None);
     }
     let channels = channels(at, made, kernel)?;

@@ -1,4 +1,4 @@
-//! Weights of integers: folded biases, multipliers, and the proof that sums fit.
+//! Weights of integers: folded biases, multipliers, and whether sums fit.
 
 use super::options::Affine;
 use crate::emitter::At;
@@ -13,6 +13,8 @@ pub(crate) struct Layer {
     pub(crate) given: Vec<i32>,
     /// With what the zero point of the input adds.
     pub(crate) bias: Vec<i32>,
+    /// May a sum, or a sum once scaled, go beyond 32 bits? Then it wraps around, as it does in the runtime: only kernels that say so compute such a layer.
+    pub(crate) wraps: bool,
     /// Can inputs less their zero point be added up as well, from the given bias on, in whatever order?
     pub(crate) holds_differences: bool,
     pub(crate) factors: Vec<Factor>,
@@ -29,7 +31,11 @@ impl Layer {
     ) -> Result<Self, Refused> {
         let given: Vec<i32> =
             bias.unwrap_or_default().as_chunks::<4>().0.iter().map(|&b| i32::from_le_bytes(b)).collect();
-        let (mut folded, mut given_biases, mut holds_differences) = (Vec::new(), Vec::new(), true);
+        let (mut folded, mut given_biases) = (Vec::new(), Vec::new());
+        let (mut wraps, mut holds_differences) = (false, true);
+        if !factors.iter().all(|factor| factor.is_usual()) {
+            return Err(at.refused("its result has too fine a scale"));
+        }
         for (channel, weights) in weights.enumerate() {
             let given = i64::from(given.get(channel).copied().unwrap_or(0));
             let (mut sum, mut size) = (0_i64, 0_i64);
@@ -45,22 +51,19 @@ impl Layer {
             // Whatever the order: no partial sum is further from 0 than this.
             let furthest = bias.abs() + 128 * size;
             let result = least.abs().max(most.abs());
-            if furthest > i64::from(i32::MAX) {
-                return Err(
-                    at.refused(format!("sums of channel {channel} may go beyond 32 bits: up to {furthest}"))
-                );
-            }
-            if !factors
-                .get(channel.min(factors.len().saturating_sub(1)))
-                .is_some_and(|factor| factor.holds(result))
-            {
-                return Err(at.refused(format!("channel {channel}, scaled, may go beyond 32 bits")));
-            }
+            let factor = factors.get(channel.min(factors.len().saturating_sub(1)));
+            wraps |= furthest > i64::from(i32::MAX) || !factor.is_some_and(|factor| factor.holds(result));
             holds_differences &= given.abs() + 255 * size <= i64::from(i32::MAX);
             folded.push(bias as i32);
             given_biases.push(given as i32);
         }
-        Ok(Self { given: given_biases, bias: folded, holds_differences, factors })
+        Ok(Self {
+            given: given_biases,
+            bias: folded,
+            wraps,
+            holds_differences: holds_differences && !wraps,
+            factors,
+        })
     }
 
     /// Kernels of vectors load multipliers for several channels at once.

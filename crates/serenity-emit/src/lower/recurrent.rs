@@ -190,6 +190,9 @@ fn gate(
         let each = weights.chunks(width as usize);
         let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
         let layer = Layer::new(at, each, bias.as_deref(), source.zero, vec![factor])?;
+        if layer.wraps {
+            return Err(at.refused("its sums may go beyond 32 bits"));
+        }
         let pool = &mut at.emitter.pool;
         let why = format!("a matrix of {cells} x {width}");
         let weights = pool.i8s(&weights, &format!("{wish}_{what}"), &why);

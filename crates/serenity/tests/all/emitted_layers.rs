@@ -134,10 +134,12 @@ impl Layer {
             }));
             let spread = chance.from(50, 150) as f32 / 100.0;
             self.scales.1.push(0.0005 * fine as f32 * spread * spread);
-            let is_wild = chance.one_in(20);
-            self.bias
-                .push(if is_wild { chance.from(-1 << 24, 1 << 24) } else { chance.from(-20_000, 20_000) }
-                    as i32);
+            let most = match chance.from(0, 60) {
+                0 => i64::from(i32::MAX),
+                1..=3 => 1 << 24,
+                _ => 20_000,
+            };
+            self.bias.push(chance.from(-most, most) as i32);
         }
         if self.kind == Kind::Depthwise {
             let by_channel = std::mem::take(&mut self.weights);
@@ -199,7 +201,7 @@ impl Layer {
         } else {
             f64::from(self.scales.0) * f64::from(weight_scale) / f64::from(self.scales.2)
         };
-        self.cut_off(scaled(sum, real))
+        self.cut_off(scaled(wrapped(sum), real))
     }
 
     fn sum(&self, a: i64, b: i64) -> i8 {
@@ -216,7 +218,7 @@ impl Layer {
             "relu6" => (stored(0.0).max(-128), stored(6.0).min(127)),
             _ => (-128, 127),
         };
-        (value + self.zeros[1]).clamp(least, most.max(least)) as i8
+        wrapped(value + self.zeros[1]).clamp(least, most.max(least)) as i8
     }
 
     /// The operator of a graph in the JSON format, for the table of overlaps.
@@ -279,6 +281,11 @@ impl Layer {
     }
 }
 
+/// What 32 bits hold of a number.
+fn wrapped(value: i64) -> i64 {
+    i64::from(value as i32)
+}
+
 /// Times a real number, as TFLM does: a product of 32 bits rounded half up, then a shift rounded half away from zero.
 fn scaled(value: i64, real: f64) -> i64 {
     let exponent = if real == 0.0 { 0 } else { real.log2().floor() as i32 + 1 };
@@ -290,7 +297,7 @@ fn scaled(value: i64, real: f64) -> i64 {
     if shift < -31 {
         return 0;
     }
-    let high = ((value << shift.max(0)) * multiplier + (1 << 30)) >> 31;
+    let high = (wrapped(value << shift.max(0)) * multiplier + (1 << 30)) >> 31;
     let right = -shift.min(0);
     if right == 0 { high } else { (high + (high >> 63) + (1 << (right - 1))) >> right }
 }
@@ -331,7 +338,7 @@ impl Program {
                 },
             };
             let ends = alone.push(layer.clone(), from, to);
-            // Some are refused, because sums or results could go beyond 32 bits.
+            // Some are refused, because their results have too fine a scale.
             if c_code(&alone.source, "alone").is_ok() {
                 program.push(layer, from, to);
                 end = ends;
