@@ -231,7 +231,7 @@ fn print_next(args: &DeviceArgs, device: &Device, out: &mut impl Write) -> Resul
     if let Some(model) = tflm {
         let (app, name) = (&app.name, &model.name);
         writeln!(out, "with TFLM:   give {app}::{name}_allocator() to the interpreter of")?;
-        writeln!(out, "               {name}/model.tflite, and call {app}::allocate_{name}(); see tflm.h")?;
+        writeln!(out, "               {name}/model.tflite; see tflm.h")?;
     }
     Ok(())
 }
