@@ -282,21 +282,21 @@ impl<'s> At<'_, 's> {
         About { name: format!("{}_{}", short(&self.op.kind), short(name)), comment }
     }
 
-    /// Nothing is written of it, for this reason.
+    /// Nothing is written of it at these places, or of this form of the model, for this reason.
     pub(crate) fn refused(&self, why: impl Into<String>) -> Refused {
         let first = self.op.outputs.first().copied().flatten();
         let name = first.map_or_else(String::new, |tensor| in_comment(&self.graph.tensors[tensor].name));
         Refused { kind: in_comment(&self.op.kind), name, why: why.into(), is_for_good: false }
     }
 
-    /// Nothing is ever written of such an operator.
+    /// Nothing is ever written of such an operator, whatever its places are.
     pub(crate) fn not_covered(&self, why: impl Into<String>) -> Refused {
         Refused { is_for_good: true, ..self.refused(why) }
     }
 
     /// Refuses an operator whose shapes do not fit together.
     pub(crate) fn refuse_misfit(&self, is_misfit: bool) -> Result<(), Refused> {
-        if is_misfit { Err(self.refused("its shapes do not fit together")) } else { Ok(()) }
+        if is_misfit { Err(self.not_covered("its shapes do not fit together")) } else { Ok(()) }
     }
 
     pub(crate) fn input_id(&self, position: usize) -> Option<usize> {

@@ -10,6 +10,6 @@ pub struct Refused {
     pub name: String,
     /// What is not covered.
     pub why: String,
-    /// Is the operator not covered at all, or not with elements of this type? Then nothing that a plan decides makes a difference.
+    /// Is the operator not covered with these shapes, types and constants? Then nothing that a plan decides makes a difference.
     pub is_for_good: bool,
 }

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use serenity_emit::{
-    DataPlace, Emitted, Library, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code,
+    DataPlace, Emitted, Library, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code, not_covered,
 };
 use serenity_ir::{Attributes, ElementType, Quantization};
 use serenity_judges::{Need, skip};
@@ -167,6 +167,9 @@ fn loops_that_run_themselves_are_refused() {
 
 #[test]
 fn sizes_that_do_not_fit_are_refused() {
+    // Told before a plan is searched for as well.
+    assert_eq!(not_covered(&dense("y", vec![1; 8], [2, 4], None)), None);
+    assert!(not_covered(&dense("y", vec![1; 7], [2, 4], None)).is_some());
     let refused = |source: &Source| -> Refused { c_code(source, "m").unwrap_err() };
     // Weights of another size than the shape says, and shapes at the limits.
     refused(&dense("y", vec![1; 7], [2, 4], None));

@@ -57,13 +57,13 @@ pub(super) fn select(at: &mut At) -> Result<String, Refused> {
         let is_fit = choice.count() == count || choice.count() == 1;
         if choice.dtype != output.dtype || ![Float32, Int32].contains(&choice.dtype) || !is_fit {
             return Err(
-                at.refused("a choice is neither as large as the result nor a single value of four bytes")
+                at.not_covered("a choice is neither as large as the result nor a single value of four bytes")
             );
         }
         steps.push(i32::from(choice.count() == count));
     }
     if condition.count() != count && condition.count() != 1 {
-        return Err(at.refused("what decides is neither as large as the result nor a single value"));
+        return Err(at.not_covered("what decides is neither as large as the result nor a single value"));
     }
     let decisions = i32::from(condition.count() == count);
     at.uses(Fragment::Choose);

@@ -52,7 +52,7 @@ pub(super) fn pairs(at: &At) -> Result<String, Refused> {
         }
     }
     if sides.len() > 4 {
-        return Err(at.refused("its operands are repeated along too many sides"));
+        return Err(at.not_covered("its operands are repeated along too many sides"));
     }
     sides.resize(4, [1, 0, 0]);
     sides.reverse();
@@ -94,7 +94,7 @@ impl Sum {
         let [of_a, of_b] = [a, b].map(|one| Factor::of(one.scale() / twice));
         let of_sum = Factor::of(twice / (f64::from(1 << 20) * out.scale()));
         if of_sum.shift > 0 || !of_sum.holds(1 << 29) {
-            return Err(at.refused("its result has too fine a scale"));
+            return Err(at.not_covered("its result has too fine a scale"));
         }
         Ok(Self { ends, factors: [of_a, of_b, of_sum], bounds: at.bounds(out)? })
     }
@@ -155,7 +155,7 @@ impl Product {
         let ends @ [a, b, out] = affines(at)?;
         let factor = Factor::of(a.scale() * b.scale() / out.scale());
         if !factor.holds(1 << 16) {
-            return Err(at.refused("its result has too fine a scale"));
+            return Err(at.not_covered("its result has too fine a scale"));
         }
         Ok(Self { ends, factor, bounds: at.bounds(out)? })
     }
@@ -176,7 +176,7 @@ pub(super) fn squared_difference(at: &mut At) -> Result<String, Refused> {
     let [of_a, of_b] = [a, b].map(|one| Factor::of(one.scale() / twice));
     let factor = Factor::of(twice * twice / (f64::from(1 << 14) * out.scale()));
     if !factor.holds(1 << 30) {
-        return Err(at.refused("its result has too fine a scale"));
+        return Err(at.not_covered("its result has too fine a scale"));
     }
     let parameters = format!(
         "/* operands */ {}, {}, {}, {}, {}, {},\n    /* result */ {}, {}, {},",
@@ -213,7 +213,7 @@ pub(super) fn relu(at: &mut At) -> Result<String, Refused> {
     let activation = at.op.kind.to_ascii_lowercase();
     let written = if activation == "relu6" { read } else { written };
     let bounds = activation::bounds(&activation, written.scale, written.zero, (-128, 127));
-    let bounds = bounds.ok_or_else(|| at.refused("its bounds are not known"))?;
+    let bounds = bounds.ok_or_else(|| at.not_covered("its bounds are not known"))?;
     rescaled(at, Factor::of(f64::from(read.scale / written.scale)), read, written, bounds)
 }
 
@@ -227,7 +227,7 @@ pub(super) fn rescaled(
 ) -> Result<String, Refused> {
     at.refuse_misfit(at.input(0)?.count() != at.output(0)?.count())?;
     if !factor.holds(256) {
-        return Err(at.refused("its result has too fine a scale"));
+        return Err(at.not_covered("its result has too fine a scale"));
     }
     at.uses(Fragment::RescaleS8);
     let (kernel, from, to) = (at.k("rescale_s8"), at.read(0)?, at.write(0)?);

@@ -22,15 +22,15 @@ pub(super) fn svdf(at: &mut At) -> Result<String, Refused> {
     at.must_be(time, &Int16)?;
     at.must_be(state, &Int16)?;
     if !matches!(state.place, DataPlace::Variable) {
-        return Err(at.refused("its state is no variable"));
+        return Err(at.not_covered("its state is no variable"));
     }
     // The runtime asks for this activation, and leaves it to the zero point of the result.
     if at.word("activation") != Some("relu") {
-        return Err(at.refused("its activation is another than `relu`"));
+        return Err(at.not_covered("its activation is another than `relu`"));
     }
     let rank = at.int("rank").filter(|&rank| rank > 0).map(|rank| rank as u64);
     let (Some(rank), &[filters, inputs], &[_, memory]) = (rank, &filter.shape[..], &time.shape[..]) else {
-        return Err(at.refused("its weights are no matrices, or its rank is missing"));
+        return Err(at.not_covered("its weights are no matrices, or its rank is missing"));
     };
     let batches = input.count().checked_div(inputs).unwrap_or(0);
     let units = filters / rank;
@@ -52,7 +52,7 @@ pub(super) fn svdf(at: &mut At) -> Result<String, Refused> {
     let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
     let layer = Layer::new(at, each, None, read.zero, vec![factor])?;
     if !out_factor.is_usual() {
-        return Err(at.refused("its result has too fine a scale"));
+        return Err(at.not_covered("its result has too fine a scale"));
     }
     let (time, bias) = remembered(at, [units, rank, memory])?;
     let wish = wish(at);
@@ -76,13 +76,14 @@ fn scale(at: &At, tensor: &SourceTensor) -> Result<f32, Refused> {
     let quantization = tensor.quantization.as_ref();
     let scale = quantization.filter(|q| q.scales.len() == 1 && q.zero_points.iter().all(|&zero| zero == 0));
     let scale = scale.map(|q| q.scales[0]).filter(|scale| scale.is_finite() && *scale > 0.0);
-    scale.ok_or_else(|| at.refused("its weights or its state have no scale of their own, or a zero point"))
+    scale
+        .ok_or_else(|| at.not_covered("its weights or its state have no scale of their own, or a zero point"))
 }
 
 /// The weights of what was, and the biases.
 fn remembered(at: &At, [units, rank, memory]: [u64; 3]) -> Result<(Vec<u8>, Vec<i32>), Refused> {
     let bytes = at.constant(TIME).filter(|bytes| bytes.len() as u64 == 2 * units * rank * memory);
-    let bytes = bytes.ok_or_else(|| at.refused("its weights are no constant"))?.to_vec();
+    let bytes = bytes.ok_or_else(|| at.not_covered("its weights are no constant"))?.to_vec();
     let mut bias: Vec<i32> = at
         .bias(BIAS, units as usize)?
         .unwrap_or_default()

@@ -65,7 +65,7 @@ fn bounds(at: &At, activation: &str) -> Result<[&'static str; 2], Refused> {
         "relu_n1_to_1" => ["-1.0f", "1.0f"],
         _ => {
             return Err(
-                at.refused(format!("its fused activation `{}` is not covered", in_comment(activation)))
+                at.not_covered(format!("its fused activation `{}` is not covered", in_comment(activation)))
             );
         }
     })
@@ -85,7 +85,8 @@ fn floats(at: &mut At, position: usize, count: u64, what: &str) -> Result<String
     at.must_be(tensor, &Float32)?;
     let bytes =
         at.constant(position).filter(|bytes| bytes.len() as u64 == 4 * count && tensor.count() == count);
-    let bytes = bytes.ok_or_else(|| at.refused(format!("its {what} are no constant, or of another size")))?;
+    let bytes =
+        bytes.ok_or_else(|| at.not_covered(format!("its {what} are no constant, or of another size")))?;
     let wish = format!("{}_{what}", wish(at));
     Ok(at.emitter.pool.named(Ctype::F32, bytes, &wish, what))
 }
@@ -115,7 +116,7 @@ fn convolution(at: &mut At, name: &str) -> Result<String, Refused> {
         first == 1 && last == to[3] && last % from[3] == 0
     };
     if !fits {
-        return Err(at.refused("it has groups of channels, or its shapes do not fit together"));
+        return Err(at.not_covered("it has groups of channels, or its shapes do not fit together"));
     }
     let slides = slides(at, from, to, [height, width], dilation(at)?)?;
     let weights = floats(at, 1, filter.count(), "weights")?;
@@ -149,7 +150,7 @@ fn pool(at: &mut At, name: &str) -> Result<String, Refused> {
 
 fn fully_connected(at: &mut At) -> Result<String, Refused> {
     let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-    let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
+    let [outputs, depth] = filter.shape[..] else { return Err(at.not_covered("its weights are no matrix")) };
     let is_fit = depth > 0 && outputs > 0 && input.count().is_multiple_of(depth.max(1));
     at.refuse_misfit(!is_fit || output.count() != input.count() / depth * outputs)?;
     let weights = floats(at, 1, outputs * depth, "weights")?;
@@ -172,7 +173,11 @@ fn two(at: &mut At, name: &str) -> Result<String, Refused> {
 
 fn same_count(at: &At) -> Result<u64, Refused> {
     let count = at.input(0)?.count();
-    if count == at.output(0)?.count() { Ok(count) } else { Err(at.refused("its shapes do not fit together")) }
+    if count == at.output(0)?.count() {
+        Ok(count)
+    } else {
+        Err(at.not_covered("its shapes do not fit together"))
+    }
 }
 
 fn cut(at: &mut At) -> Result<String, Refused> {
@@ -184,7 +189,7 @@ fn cut(at: &mut At) -> Result<String, Refused> {
 }
 
 fn leaky_relu(at: &mut At) -> Result<String, Refused> {
-    let alpha = at.real("alpha").ok_or_else(|| at.refused("its slope is missing"))?;
+    let alpha = at.real("alpha").ok_or_else(|| at.not_covered("its slope is missing"))?;
     let count = same_count(at)?;
     at.uses(Fragment::EachF32);
     let (kernel, from, to) = (at.k("leaky_relu_f32"), at.read(0)?, at.write(0)?);

@@ -16,16 +16,16 @@ pub(super) fn mirror_pad(at: &mut At) -> Result<String, Refused> {
     if input.dtype != Float32 {
         at.must_be(input, &Int8)?;
     }
-    let amounts = at.fixed_numbers(1).ok_or_else(|| at.refused("its paddings are no constant"))?;
+    let amounts = at.fixed_numbers(1).ok_or_else(|| at.not_covered("its paddings are no constant"))?;
     let rank = input.shape.len();
     // A border that is mirrored itself, or not.
     let inside = match at.word("mode") {
         Some("reflect") => 1,
         Some("symmetric") => 0,
-        _ => return Err(at.refused("its mode is not known")),
+        _ => return Err(at.not_covered("its mode is not known")),
     };
     if rank > 4 || amounts.len() != 2 * rank || output.shape.len() != rank {
-        return Err(at.refused("it is covered for up to four sides only"));
+        return Err(at.not_covered("it is covered for up to four sides only"));
     }
     let mut lists = Vec::new();
     for axis in 0..rank {
@@ -33,7 +33,7 @@ pub(super) fn mirror_pad(at: &mut At) -> Result<String, Refused> {
         let (before, after) = (amounts[2 * axis], amounts[2 * axis + 1]);
         let most = size - inside;
         if !(0..=most).contains(&before) || !(0..=most).contains(&after) || size + before + after != whole {
-            return Err(at.refused("its paddings do not fit its shapes"));
+            return Err(at.not_covered("its paddings do not fit its shapes"));
         }
         let from = |place: i64| match place - before {
             front @ ..0 => -front - 1 + inside,
@@ -72,11 +72,11 @@ pub(super) fn taken(at: &mut At) -> Result<String, Refused> {
     let (input, indices, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
     at.must_be(indices, &Int32)?;
     if input.dtype != output.dtype || input.dtype.bytes_of(&input.shape) != Some(input.bytes) {
-        return Err(at.refused("its types do not fit together"));
+        return Err(at.not_covered("its types do not fit together"));
     }
     let axis = at.axis(input.shape.len())?;
     if at.int("batch_dims").unwrap_or(0) != 0 {
-        return Err(at.refused("its indices are in batches"));
+        return Err(at.not_covered("its indices are in batches"));
     }
     let (outer, inner): (u64, u64) =
         (input.shape[..axis].iter().product(), input.shape[axis + 1..].iter().product());
@@ -85,7 +85,7 @@ pub(super) fn taken(at: &mut At) -> Result<String, Refused> {
     if let Some(numbers) = at.fixed_numbers(1)
         && !numbers.iter().all(|index| (0..side as i64).contains(index))
     {
-        return Err(at.refused("an index is out of range"));
+        return Err(at.not_covered("an index is out of range"));
     }
     at.uses(Fragment::Take);
     let (kernel, from, by, to) = (at.k("take"), at.read(0)?, at.read(1)?, at.write(0)?);
@@ -102,7 +102,7 @@ fn gathered(
     lists: &[List],
 ) -> Result<String, Refused> {
     if input.dtype != output.dtype || input.dtype.bytes_of(&input.shape) != Some(input.bytes) {
-        return Err(at.refused("its types do not fit together"));
+        return Err(at.not_covered("its types do not fit together"));
     }
     let apart = strides(input);
     let mut sides: Vec<(u64, i64, &List)> =
@@ -123,7 +123,7 @@ fn gathered(
             continue;
         };
         let words: Option<Vec<i32>> = list.iter().map(|&place| i32::try_from(place).ok()).collect();
-        let words = words.ok_or_else(|| at.refused("a side of it is longer than 2^31"))?;
+        let words = words.ok_or_else(|| at.not_covered("a side of it is longer than 2^31"))?;
         names.push(at.emitter.pool.i32s(&words, "places", "where places come from"));
     }
     at.uses(Fragment::Gather);

@@ -20,7 +20,7 @@ impl Operand {
         let tensor = at.input(position)?;
         at.refuse_misfit(tensor.dtype.bytes_of(&tensor.shape) != Some(tensor.bytes))?;
         let [batches @ .., rows, columns] = &tensor.shape[..] else {
-            return Err(at.refused("an operand is no matrix"));
+            return Err(at.not_covered("an operand is no matrix"));
         };
         let (rows, columns) = (*rows as i64, *columns as i64);
         let batches = batches.iter().map(|&side| side as i64).collect();
@@ -54,11 +54,11 @@ pub(super) fn products(at: &mut At) -> Result<String, Refused> {
     }
     let (a, b) = (Operand::of(at, 0, at.flag("adj_x"))?, Operand::of(at, 1, at.flag("adj_y"))?);
     let [outer @ .., rows, columns] = &output.shape[..] else {
-        return Err(at.refused("its result is no matrix"));
+        return Err(at.not_covered("its result is no matrix"));
     };
     at.refuse_misfit(a.columns != b.rows || *rows as i64 != a.rows || *columns as i64 != b.columns)?;
     if outer.len() > 3 || a.batches.len() > outer.len() || b.batches.len() > outer.len() {
-        return Err(at.refused("it is covered for up to five sides only"));
+        return Err(at.not_covered("it is covered for up to five sides only"));
     }
     let mut batches = [1; 3];
     for (batch, &side) in batches.iter_mut().rev().zip(outer.iter().rev()) {
@@ -85,7 +85,7 @@ pub(super) fn products(at: &mut At) -> Result<String, Refused> {
     let [x, y, written] = [at.affine(input)?, at.affine(other)?, at.affine(output)?];
     let factor = factor([x, y, written]);
     if !factor.is_usual() {
-        return Err(at.refused("its result has too fine a scale"));
+        return Err(at.not_covered("its result has too fine a scale"));
     }
     at.uses(Fragment::MatricesS8);
     let kernel = at.k("matrices_s8");

@@ -55,14 +55,14 @@ impl<'s> At<'_, 's> {
             Some(&[height, width]) if (1..=32_767).contains(&height) && (1..=32_767).contains(&width) => {
                 Ok([height, width])
             }
-            _ => Err(self.refused(format!("its option `{name}` is missing or out of range"))),
+            _ => Err(self.not_covered(format!("its option `{name}` is missing or out of range"))),
         }
     }
 
     /// An axis counted from the front.
     pub(crate) fn axis(&self, rank: usize) -> Result<usize, Refused> {
         let axis = self.int("axis").and_then(|axis| serenity_ir::from_front(axis, rank));
-        axis.ok_or_else(|| self.refused("its axis is not known"))
+        axis.ok_or_else(|| self.not_covered("its axis is not known"))
     }
 
     /// Is a tensor of this type? Refused if not, by name.
@@ -99,7 +99,8 @@ impl<'s> At<'_, 's> {
         if (one.0 - other.0).abs() <= most_apart && one.1 == other.1 {
             return Ok(());
         }
-        Err(self.refused("its result has another scale or zero point than what it reads: TFLM refuses it"))
+        Err(self
+            .not_covered("its result has another scale or zero point than what it reads: TFLM refuses it"))
     }
 
     /// Scale and zero point of a whole tensor of bytes.
@@ -112,7 +113,7 @@ impl<'s> At<'_, 's> {
                 zero: q.zero_points.first().map_or(0, |&zero| zero.clamp(-1000, 1000) as i32),
             });
         found.filter(|a| a.scale.is_finite() && a.scale > 0.0 && range.contains(&a.zero)).ok_or_else(|| {
-            self.refused(format!("`{}` has no scale of its own", crate::names::in_comment(&tensor.name)))
+            self.not_covered(format!("`{}` has no scale of its own", crate::names::in_comment(&tensor.name)))
         })
     }
 
@@ -120,7 +121,7 @@ impl<'s> At<'_, 's> {
     pub(crate) fn bounds(&self, out: Affine) -> Result<(i32, i32), Refused> {
         let activation = self.word("activation").unwrap_or("none");
         activation::bounds(activation, out.scale, out.zero, (-128, 127))
-            .ok_or_else(|| self.refused(format!("its fused activation `{activation}` is not covered")))
+            .ok_or_else(|| self.not_covered(format!("its fused activation `{activation}` is not covered")))
     }
 
     /// Four sides of a tensor, none of them empty.
@@ -129,6 +130,6 @@ impl<'s> At<'_, 's> {
         let sides: Option<[i64; 4]> = sides.and_then(|sides| sides.try_into().ok());
         sides
             .filter(|sides| sides.iter().all(|&side| side > 0))
-            .ok_or_else(|| self.refused("it is covered for tensors of four sides only"))
+            .ok_or_else(|| self.not_covered("it is covered for tensors of four sides only"))
     }
 }

@@ -12,7 +12,7 @@ use serenity_ir::ElementType::Int8;
 /// A dense layer is a convolution of single pixels, one a row of the batch.
 pub(super) fn dense(at: &At) -> Result<Weighted, Refused> {
     let (filter, (input, output)) = (at.input(1)?, at.ends([&Int8, &Int8])?);
-    let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
+    let [outputs, depth] = filter.shape[..] else { return Err(at.not_covered("its weights are no matrix")) };
     at.refuse_misfit(
         depth == 0
             || outputs == 0
@@ -20,7 +20,7 @@ pub(super) fn dense(at: &At) -> Result<Weighted, Refused> {
             || output.count() != input.count() / depth * outputs,
     )?;
     if at.word("weights_format").is_some_and(|format| format != "default") {
-        return Err(at.refused("its weights are shuffled"));
+        return Err(at.not_covered("its weights are shuffled"));
     }
     let rows = (input.count() / depth) as i64;
     let (read, written) = (at.affine(input)?, at.affine(output)?);

@@ -34,7 +34,7 @@ impl Layer {
         let (mut folded, mut given_biases) = (Vec::new(), Vec::new());
         let (mut wraps, mut holds_differences) = (false, true);
         if !factors.iter().all(|factor| factor.is_usual()) {
-            return Err(at.refused("its result has too fine a scale"));
+            return Err(at.not_covered("its result has too fine a scale"));
         }
         for (channel, weights) in weights.enumerate() {
             let given = i64::from(given.get(channel).copied().unwrap_or(0));
@@ -97,11 +97,11 @@ impl At<'_, '_> {
         self.must_be(tensor, &serenity_ir::ElementType::Int8)?;
         let zeros = tensor.quantization.as_ref().map_or(&[][..], |q| &q.zero_points);
         if zeros.iter().any(|&zero| zero != 0) {
-            return Err(self.refused("its weights have a zero point"));
+            return Err(self.not_covered("its weights have a zero point"));
         }
         let bytes =
             self.constant(position).filter(|bytes| bytes.len() as u64 == tensor.bytes && !bytes.is_empty());
-        let bytes = bytes.ok_or_else(|| self.refused("its weights are no constant"))?;
+        let bytes = bytes.ok_or_else(|| self.not_covered("its weights are no constant"))?;
         Ok(bytes.iter().map(|byte| byte.cast_signed()).collect())
     }
 
@@ -113,7 +113,7 @@ impl At<'_, '_> {
         let tensor = self.input(position)?;
         self.must_be(tensor, &serenity_ir::ElementType::Int32)?;
         let bytes = self.constant(position).filter(|bytes| bytes.len() == 4 * channels);
-        bytes.map(Some).ok_or_else(|| self.refused("its bias is no constant, or has another length"))
+        bytes.map(Some).ok_or_else(|| self.not_covered("its bias is no constant, or has another length"))
     }
 
     /// The factors from sums to results, by output channel, or one for all.
@@ -127,7 +127,7 @@ impl At<'_, '_> {
         let scales = weights.quantization.as_ref().map_or(&[][..], |q| &q.scales);
         let is_fit = |scale: &f32| scale.is_finite() && *scale >= 0.0;
         if !(scales.len() == channels || scales.len() == 1) || !scales.iter().all(is_fit) {
-            return Err(self.refused("its weights have no scales that fit"));
+            return Err(self.not_covered("its weights have no scales that fit"));
         }
         Ok(scales
             .iter()

@@ -49,16 +49,18 @@ impl Lstm {
         at.must_be(memory, memory_dtype)?;
         let left_out = (9..12).chain(16..18).chain(20..OPERANDS);
         if at.op.inputs.len() != OPERANDS || { left_out }.any(|position| at.input_id(position).is_some()) {
-            return Err(at.refused("it has peepholes, a projection or a normalisation, or too few operands"));
+            return Err(
+                at.not_covered("it has peepholes, a projection or a normalisation, or too few operands")
+            );
         }
         if at.word("activation") != Some("tanh") {
-            return Err(at.refused("its activation is another than `tanh`"));
+            return Err(at.not_covered("its activation is another than `tanh`"));
         }
         if !matches!((&last.place, &memory.place), (DataPlace::Variable, DataPlace::Variable)) {
-            return Err(at.refused("its state is no variable"));
+            return Err(at.not_covered("its state is no variable"));
         }
         let (&[slow, fast, inputs], &[_, _, cells]) = (&input.shape[..], &output.shape[..]) else {
-            return Err(at.refused("it is covered for tensors of three sides only"));
+            return Err(at.not_covered("it is covered for tensors of three sides only"));
         };
         let by_time = at.flag("time_major");
         let (batches, steps) = if by_time { (fast, slow) } else { (slow, fast) };
@@ -95,7 +97,7 @@ pub(super) fn lstm_of_floats(at: &mut At) -> Result<String, Refused> {
             at.must_be(tensor, &Float32)?;
             at.refuse_misfit(tensor.shape != shape)?;
             let bytes = at.constant(position).filter(|bytes| bytes.len() as u64 == tensor.bytes);
-            let bytes = bytes.ok_or_else(|| at.refused("its weights are no constant"))?;
+            let bytes = bytes.ok_or_else(|| at.not_covered("its weights are no constant"))?;
             let name = format!("{wish}_{}_{what}", GATES[number]);
             members.push(at.emitter.pool.named(Ctype::F32, bytes, &name, what));
         }
@@ -124,7 +126,7 @@ pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
     let memory_scale = memory_scale(at)?;
     let products = [GATE, GATE * GATE / memory_scale, GATE * GATE / given.scale()].map(Factor::of);
     if !products.iter().all(|factor| factor.holds(1 << 30)) {
-        return Err(at.refused("its state has too fine a scale"));
+        return Err(at.not_covered("its state has too fine a scale"));
     }
     // The argument of the curve has 12 bits after the point, times 3.
     let finer = 12 + memory_scale.log2() as i32;
@@ -154,7 +156,7 @@ fn memory_scale(at: &At) -> Result<f64, Refused> {
     let scale = quantization.filter(|q| q.scales.len() == 1 && q.zero_points.iter().all(|&zero| zero == 0));
     let scale = scale.map_or(0.0, |q| f64::from(q.scales[0]));
     let is_power = (-24..=0).any(|power| scale.to_bits() == 2_f64.powi(power).to_bits());
-    is_power.then_some(scale).ok_or_else(|| at.refused("its memory has a scale that is no power of two"))
+    is_power.then_some(scale).ok_or_else(|| at.not_covered("its memory has a scale that is no power of two"))
 }
 
 /// One gate, as the members of its structure.
@@ -179,11 +181,11 @@ fn gate(
     for (what, position, source, width, bias) in sides {
         let filter = at.input(position)?;
         if filter.shape[..] != [cells, width] || width == 0 {
-            return Err(at.refused("its weights have another shape than its cells need"));
+            return Err(at.not_covered("its weights have another shape than its cells need"));
         }
         let scale = filter.quantization.as_ref().filter(|q| q.scales.len() == 1).map(|q| q.scales[0]);
         let scale = scale.filter(|scale| scale.is_finite() && *scale >= 0.0);
-        let scale = scale.ok_or_else(|| at.refused("its weights have more than one scale"))?;
+        let scale = scale.ok_or_else(|| at.not_covered("its weights have more than one scale"))?;
         // The runtime multiplies these two scales as floats.
         let factor = Factor::of(f64::from(source.scale * scale) / ARGUMENT);
         let weights = at.weights(position)?;
@@ -191,7 +193,7 @@ fn gate(
         let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
         let layer = Layer::new(at, each, bias.as_deref(), source.zero, vec![factor])?;
         if layer.wraps {
-            return Err(at.refused("its sums may go beyond 32 bits"));
+            return Err(at.not_covered("its sums may go beyond 32 bits"));
         }
         let pool = &mut at.emitter.pool;
         let why = format!("a matrix of {cells} x {width}");
@@ -204,7 +206,7 @@ fn gate(
         members.push((weights, bias, factor));
     }
     let [(weights, bias, factor), (cell_weights, cell_bias, cell_factor)] = &members[..] else {
-        return Err(at.refused("its weights are missing"));
+        return Err(at.not_covered("its weights are missing"));
     };
     Ok(format!(
         "/* {} */ {{{weights}, {cell_weights}, {bias}, {cell_bias}, {}, {}, {}, {}}}",

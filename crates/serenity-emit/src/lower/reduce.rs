@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 pub(super) fn three_sides(at: &At) -> Result<[u64; 3], Refused> {
     let input = at.input(0)?;
     let rank = input.shape.len();
-    let axes = at.fixed_numbers(1).ok_or_else(|| at.refused("its axes are no constant"))?;
+    let axes = at.fixed_numbers(1).ok_or_else(|| at.not_covered("its axes are no constant"))?;
     let axes: Option<BTreeSet<usize>> =
         axes.iter().map(|&axis| serenity_ir::from_front(axis, rank)).collect();
-    let axes = axes.ok_or_else(|| at.refused("its axes are out of range"))?;
+    let axes = axes.ok_or_else(|| at.not_covered("its axes are out of range"))?;
     // Sides of one place may count as either.
     let mut sides = [1, 1, 1];
     let mut part = 0;
@@ -23,7 +23,7 @@ pub(super) fn three_sides(at: &At) -> Result<[u64; 3], Refused> {
             (0, false) => 0,
             (0 | 1, true) => 1,
             (1 | 2, false) => 2,
-            _ => return Err(at.refused("it reduces sides that are not next to each other")),
+            _ => return Err(at.not_covered("it reduces sides that are not next to each other")),
         };
         sides[part] *= side;
     }
@@ -50,12 +50,12 @@ impl Mean {
         let whole = Factor::of(read.scale() / written.scale());
         let more = (63 - reduced.leading_zeros() as i32).min(32).min(31 + whole.shift);
         if more < 0 {
-            return Err(at.refused("its result has too coarse a scale"));
+            return Err(at.not_covered("its result has too coarse a scale"));
         }
         let multiplier = ((i64::from(whole.multiplier) << more) / reduced as i64) as i32;
         let factor = Factor { multiplier, shift: whole.shift - more };
         if !factor.holds(255 * reduced as i64) {
-            return Err(at.refused("its result has too fine a scale"));
+            return Err(at.not_covered("its result has too fine a scale"));
         }
         Ok(Self { sides: [outer, reduced, inner], zero: read.zero, factor, out_zero: written.zero })
     }
@@ -90,7 +90,7 @@ pub(super) fn place(at: &mut At) -> Result<String, Refused> {
     at.must_be(output, &Int32)?;
     let rank = input.shape.len();
     let axis = at.fixed_numbers(1).and_then(|axes| serenity_ir::from_front(*axes.first()?, rank));
-    let axis = axis.ok_or_else(|| at.refused("its axis is no constant, or out of range"))?;
+    let axis = axis.ok_or_else(|| at.not_covered("its axis is no constant, or out of range"))?;
     let (outer, inner): (u64, u64) =
         (input.shape[..axis].iter().product(), input.shape[axis + 1..].iter().product());
     let along = input.shape[axis];

@@ -17,7 +17,7 @@ pub(super) fn bilinear(at: &mut At) -> Result<String, Refused> {
     at.refuse_misfit(from[0] != to[0] || from[3] != to[3] || sides.iter().any(|&side| side > LARGEST))?;
     let (aligned, centred) = (at.flag("align_corners"), at.flag("half_pixel_centers"));
     if aligned && centred {
-        return Err(at.refused("it aligns corners and the centres of pixels"));
+        return Err(at.not_covered("it aligns corners and the centres of pixels"));
     }
     let steps = [1, 2].map(|side| {
         let (mut size, mut whole) = (from[side], to[side]);
@@ -31,7 +31,7 @@ pub(super) fn bilinear(at: &mut At) -> Result<String, Refused> {
         (last < 1024 * from[side]).then_some([step, first])
     });
     let [Some(rows), Some(columns)] = steps else {
-        return Err(at.refused("its result is so large that its last places are beyond the input"));
+        return Err(at.not_covered("its result is so large that its last places are beyond the input"));
     };
     at.uses(Fragment::ResizeS8);
     let (kernel, type_name, source, target) =

@@ -35,7 +35,7 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
 /// An option that must be there, within bounds.
 fn number(at: &At, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Result<i64, Refused> {
     let value = at.int(name).filter(|value| bounds.contains(value));
-    value.ok_or_else(|| at.refused(format!("its option `{name}` is missing or out of range")))
+    value.ok_or_else(|| at.not_covered(format!("its option `{name}` is missing or out of range")))
 }
 
 /// How many bits something is shifted by.
@@ -54,7 +54,7 @@ fn halves(at: &At, position: usize) -> Result<Vec<i16>, Refused> {
     let tensor = at.input(position)?;
     at.must_be(tensor, &Int16)?;
     let bytes = at.constant(position).filter(|bytes| bytes.len() as u64 == 2 * tensor.count());
-    let bytes = bytes.ok_or_else(|| at.refused(format!("operand {position} is no constant")))?;
+    let bytes = bytes.ok_or_else(|| at.not_covered(format!("operand {position} is no constant")))?;
     Ok(bytes.as_chunks::<2>().0.iter().map(|&half| i16::from_le_bytes(half)).collect())
 }
 
@@ -96,7 +96,7 @@ fn transform(at: &mut At) -> Result<String, Refused> {
     let size = number(at, "fft_length", 4..=LONGEST)? as u64;
     let length = input.shape.last().copied().unwrap_or(0);
     if !size.is_power_of_two() {
-        return Err(at.refused(format!("a transform of {size} is no power of two")));
+        return Err(at.not_covered(format!("a transform of {size} is no power of two")));
     }
     at.refuse_misfit(
         !(1..=size).contains(&length)
@@ -153,7 +153,7 @@ fn filter_bank(at: &mut At) -> Result<String, Refused> {
         && is_within(places, widths, input.count())
         && is_within(starts, widths, weights.len() as u64);
     if !fits || weights.iter().chain(rests).any(|&weight| weight < 0) {
-        return Err(at.refused("its filters do not fit its shapes, or have negative weights"));
+        return Err(at.not_covered("its filters do not fit its shapes, or have negative weights"));
     }
     at.uses(Fragment::FilterBank);
     let what = ["weights", "rests", "places", "starts", "widths"];
@@ -196,13 +196,13 @@ fn subtraction(at: &mut At) -> Result<String, Refused> {
     }
     let (up, down) = (shift(at, "smoothing_bits")?, shift(at, "spectral_subtraction_bits")?);
     let is_bounded = i32::from(at.flag("clamping"));
-    let Some(id) = at.output_id(1) else { return Err(at.refused("result 1 is missing")) };
+    let Some(id) = at.output_id(1) else { return Err(at.not_covered("result 1 is missing")) };
     let place = at.emitter.state.place(StateKey::Tensor(at.scope.graph, id), noise.bytes, 0);
     let kept = format!("{}_state + {place}", at.emitter.prefix);
     at.uses(Fragment::Spectral);
     let (kernel, from, to, shown) = (at.k("spectral"), at.read(0)?, at.write(0)?, at.write(1)?);
     let [even, odd, even_kept, odd_kept, least] = members[..] else {
-        return Err(at.refused("its options are missing"));
+        return Err(at.not_covered("its options are missing"));
     };
     Ok(format!(
         "static const struct {kernel} how = {{{count}, {up}, {down}, {is_bounded}, {{{even}, {odd}}}, {{{even_kept}, {odd_kept}}}, {least}}};\n\
@@ -218,7 +218,7 @@ fn gain(at: &mut At) -> Result<String, Refused> {
     let (count, down) = (same_count(at, &[input, noise, output])?, shift(at, "snr_shift")?);
     let gains = halves(at, 2)?;
     if gains.len() < GAINS {
-        return Err(at.refused(format!("it has fewer than {GAINS} gains")));
+        return Err(at.not_covered(format!("it has fewer than {GAINS} gains")));
     }
     at.uses(Fragment::Pcan);
     let gains = named(at, &gains, "gains");

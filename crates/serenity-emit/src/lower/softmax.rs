@@ -24,17 +24,17 @@ impl Softmax {
         let (read, written) = (at.affine(input)?, at.affine(output)?);
         let depth = input.shape.last().copied().unwrap_or(1);
         if written.scale.to_bits() != (1.0_f32 / 256.0).to_bits() || written.zero != -128 {
-            return Err(at.refused("its result has another scale than 1/256"));
+            return Err(at.not_covered("its result has another scale than 1/256"));
         }
         if input.count() != output.count() || !(1..=DEEPEST).contains(&depth) {
-            return Err(at.refused("its rows are longer than 4000, or its shapes do not fit together"));
+            return Err(at.not_covered("its rows are longer than 4000, or its shapes do not fit together"));
         }
         let beta = at.real("beta").unwrap_or(1.0);
         // Differences are numbers with five bits before the point.
         let real = (f64::from(beta) * read.scale() * f64::from(1 << 26)).min(f64::from(i32::MAX));
         let factor = Factor::of(real);
         if !(real > 1.0 && (0..=30).contains(&factor.shift)) {
-            return Err(at.refused("its input has too fine a scale"));
+            return Err(at.not_covered("its input has too fine a scale"));
         }
         let furthest = (31.0 * f64::from(1 << 26) / f64::from(1_u32 << factor.shift)).floor() as i64;
         Ok(Self { rows: input.count() / depth, depth, factor, furthest })

@@ -12,7 +12,7 @@ fn picture(at: &At, tensor: &SourceTensor) -> Result<[i64; 4], Refused> {
     let sides = match tensor.shape[..] {
         [batches, rows, columns, depth] => [batches, rows, columns, depth],
         [batches, rows, depth] => [batches, rows, 1, depth],
-        _ => return Err(at.refused("it is covered for tensors of three or four sides only")),
+        _ => return Err(at.not_covered("it is covered for tensors of three or four sides only")),
     };
     at.refuse_misfit(tensor.dtype.bytes_of(&tensor.shape) != Some(tensor.bytes))?;
     let [batches, rows, columns, depth] = sides.map(|side| side as i64);
@@ -27,8 +27,8 @@ pub(super) fn batches(at: &mut At) -> Result<String, Refused> {
     at.refuse_misfit(input.dtype != output.dtype || input.shape.len() != output.shape.len())?;
     let [batches, rows, columns, bytes] = picture(at, whole)?;
     let [pictures, small_rows, small_columns, small_bytes] = picture(at, small)?;
-    let mut block = at.fixed_numbers(1).ok_or_else(|| at.refused("its blocks are no constant"))?;
-    let mut around = at.fixed_numbers(2).ok_or_else(|| at.refused("its borders are no constant"))?;
+    let mut block = at.fixed_numbers(1).ok_or_else(|| at.not_covered("its blocks are no constant"))?;
+    let mut around = at.fixed_numbers(2).ok_or_else(|| at.not_covered("its borders are no constant"))?;
     at.refuse_misfit(block.len() + 2 != input.shape.len() || around.len() != 2 * block.len())?;
     block.resize(2, 1);
     around.resize(4, 0);
@@ -85,7 +85,7 @@ fn to_batches(
 pub(super) fn depth(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
     let block = at.int("block_size").filter(|block| (1..1 << 16).contains(block));
-    let block = block.ok_or_else(|| at.refused("its blocks are missing or out of range"))?;
+    let block = block.ok_or_else(|| at.not_covered("its blocks are missing or out of range"))?;
     let is_to_depth = at.op.kind == "SPACE_TO_DEPTH";
     let (space, deep) = if is_to_depth { (input, output) } else { (output, input) };
     let (wide, narrow) = (at.sides(space)?, at.sides(deep)?);

@@ -17,7 +17,7 @@ pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
     let is_tanh = at.op.kind == "TANH";
     let (scale, zero) = if is_tanh { (1.0 / 128.0, 0) } else { (1.0 / 256.0, -128) };
     if written != (Affine { scale, zero }) {
-        return Err(at.refused("its result has another scale than this function has"));
+        return Err(at.not_covered("its result has another scale than this function has"));
     }
     let (fraction, shift) = halves(read.scale() * f64::from(1 << 27));
     let factor = Factor {
@@ -25,7 +25,7 @@ pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
         shift,
     };
     if shift < -31 {
-        return Err(at.refused("its input has too fine a scale"));
+        return Err(at.not_covered("its input has too fine a scale"));
     }
     // Beyond this the function is 1, or its opposite.
     let radius = if shift > 30 {
@@ -61,7 +61,7 @@ pub(super) fn hard_swish(at: &mut At) -> Result<String, Refused> {
     let of_result = Factor::of(f64::from(fine / written.scale));
     let of_ramp = Factor::of(f64::from(fine / (3.0 / 32_768.0)));
     if !(-15..=0).contains(&of_result.shift) || !(-15..=30).contains(&of_ramp.shift) {
-        return Err(at.refused("its scales are too far from each other"));
+        return Err(at.not_covered("its scales are too far from each other"));
     }
     let value = |stored: i32| {
         let fine = ((stored - read.zero) << 7) as i16;
@@ -99,12 +99,12 @@ fn saturated(value: i64) -> i16 {
 pub(super) fn leaky_relu(at: &mut At) -> Result<String, Refused> {
     let (input, output) = at.ends([&Int8, &Int8])?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
-    let alpha = at.real("alpha").ok_or_else(|| at.refused("its slope is missing"))?;
+    let alpha = at.real("alpha").ok_or_else(|| at.not_covered("its slope is missing"))?;
     // In floats, as the runtime does.
     let factors =
         [read.scale / written.scale, read.scale * alpha / written.scale].map(|f| Factor::of(f64::from(f)));
     if alpha < 0.0 || !factors.iter().all(|factor| factor.holds(256)) {
-        return Err(at.refused("its slope is negative, or its result has too fine a scale"));
+        return Err(at.not_covered("its slope is negative, or its result has too fine a scale"));
     }
     let value = |stored: i32| {
         let centred = stored - read.zero;
@@ -141,7 +141,7 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
         (Int16, Int8) => {
             at.refuse_misfit(input.count() != output.count())?;
             if !factor.holds(1 << 16) {
-                return Err(at.refused("its result has too fine a scale"));
+                return Err(at.not_covered("its result has too fine a scale"));
             }
             at.uses(Fragment::RescaleS16);
             let (kernel, from, to) = (at.k("rescale_s16"), at.read(0)?, at.write(0)?);
@@ -154,7 +154,7 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
         }
         (Int8 | UInt8, Int8 | UInt8) => {
             if !factor.holds(256) {
-                return Err(at.refused("its result has too fine a scale"));
+                return Err(at.not_covered("its result has too fine a scale"));
             }
             let (from, to) = (input.dtype == Int8, output.dtype == Int8);
             let value = |byte: u8| {

@@ -24,11 +24,11 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
     at.must_be(at.input(0)?, &Int32)?;
     at.must_be(at.input(1)?, &Int32)?;
     if at.word("activation").is_some_and(|activation| activation != "none") {
-        return Err(at.refused("of whole numbers it is covered without an activation only"));
+        return Err(at.not_covered("of whole numbers it is covered without an activation only"));
     }
     let is_known = |divisors: &Vec<i64>| divisors.iter().all(|&divisor| divisor != 0 && divisor != -1);
     if at.op.kind == "DIV" && !at.constant_numbers(1).as_ref().is_some_and(is_known) {
-        return Err(at.refused("what it divides by is no constant, or 0, or -1"));
+        return Err(at.not_covered("what it divides by is no constant, or 0, or -1"));
     }
     at.uses(Fragment::PairsS32);
     let (kernel, type_name) = (at.k(name), at.k("pairs"));

@@ -33,12 +33,12 @@ pub(super) fn slides(
 ) -> Result<[Slide; 2], Refused> {
     let stride = at.pair("stride")?;
     let padding = at.word("padding").and_then(Padding::named);
-    let padding = padding.ok_or_else(|| at.refused("its padding is neither `same` nor `valid`"))?;
+    let padding = padding.ok_or_else(|| at.not_covered("its padding is neither `same` nor `valid`"))?;
     let slide = |side: usize| {
         let window = Window::new(taps[side], stride[side], dilation[side]);
         let slide = window.and_then(|window| window.along(input[1 + side], padding));
         let fits = slide.filter(|slide| slide.output == output[1 + side]);
-        fits.ok_or_else(|| at.refused("its shapes do not fit together"))
+        fits.ok_or_else(|| at.not_covered("its shapes do not fit together"))
     };
     at.refuse_misfit(input[0] != output[0])?;
     Ok([slide(0)?, slide(1)?])
