@@ -3,6 +3,7 @@
 //! Each cut of the order of a model is tried: the operators ahead of it run on new rows only, those behind it on each
 //! window. What is carried from run to run lies at one place by the memory plan of the model.
 
+use crate::account::Account;
 use crate::diff::macs;
 use crate::stream::{in_order, not_streamed};
 use crate::{Error, Input, Optimized, Options, Rewrites, optimize};
@@ -47,7 +48,7 @@ pub fn hops(input: &Input, options: &Options, hop: u64, budget: Option<u64>) -> 
         return Err(not_streamed(input));
     }
     let window_macs = macs(whole.graph());
-    let mut search = Search { options, whole: &whole, hop, budget, window_macs, best: None };
+    let mut search = Search { options, whole: &whole, budget, window_macs, best: None };
     let mut refused = NoHops::NothingKept;
     for cut in prefixes.iter().rev() {
         match cut.hops(whole.file.graphs(), &order, hop) {
@@ -104,11 +105,31 @@ fn suits(input: &Input, options: &Options) -> Result<(), Error> {
             "say --runtime tflm, without --no-plan; for C code: serenity emit c --stream time",
         );
     }
+    if let Some(kind) = remembers(input) {
+        let reason = format!("`{}` has `{kind}`, which may remember something from run to run", input.name);
+        return unfit(reason, "run it on whole windows");
+    }
     if options.loops.is_some() {
         let reason = "--loops: the rows of a window that slides are few already".to_owned();
         return unfit(reason, "leave out --loops or --hop");
     }
     Ok(())
+}
+
+/// Operators that remember something besides what is carried, or run others that may.
+#[rustfmt::skip]
+const REMEMBER: &[&str] = &[
+    "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE", "CALL", "HASHTABLE", "HASHTABLE_FIND",
+    "HASHTABLE_IMPORT", "HASHTABLE_SIZE", "RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL", "SVDF", "RNN",
+    "LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN",
+    "BIDIRECTIONAL_SEQUENCE_LSTM", "WHILE", "IF",
+];
+
+/// The kind of an operator that may remember something. It would also see what runs before the first full window make.
+fn remembers(input: &Input) -> Option<&str> {
+    let kinds = input.graph().ops().iter().map(|op| op.kind.as_str());
+    let mut kinds = kinds.filter(|kind| kind.starts_with("CUSTOM:") || REMEMBER.contains(kind));
+    kinds.next()
 }
 
 /// Rows of the only input.
@@ -142,7 +163,6 @@ struct Best {
 struct Search<'a> {
     options: &'a Options,
     whole: &'a Input,
-    hop: u64,
     budget: Option<u64>,
     window_macs: u64,
     best: Option<Best>,
@@ -161,8 +181,8 @@ impl Search<'_> {
         let (rewrites, loops, given_plan) = (Rewrites::None, None, None);
         let options = Options { rewrites, loops, given_plan, int8_io: false, ..self.options.clone() };
         let found = optimize(&self.whole.with_file(file), &options)?;
-        let need = |found: &Optimized| found.plan.after.needs();
-        let is_best = |best: &Best| self.score(need(&found), macs) < self.score(need(&best.found), best.macs);
+        let score = self.score(&found, macs);
+        let is_best = |best: &Best| score < self.score(&best.found, best.macs);
         if self.best.as_ref().is_none_or(is_best) {
             self.best = Some(Best { found, looped, macs, carried });
         }
@@ -170,9 +190,11 @@ impl Search<'_> {
     }
 
     /// What is better: within the budget the fewest multiplications, otherwise the least product with bytes.
-    fn score(&self, bytes: u64, macs: u64) -> (bool, u128, u64) {
+    fn score(&self, found: &Optimized, macs: u64) -> (bool, u128, u64) {
+        let account = Account::new(self.whole, &found.model, &found.plan);
+        let bytes = account.need().bytes;
         match self.budget {
-            Some(budget) if bytes <= budget => (false, macs.into(), bytes),
+            Some(budget) if account.fits(budget) => (false, macs.into(), bytes),
             budget => (budget.is_some(), u128::from(macs) * u128::from(bytes), bytes),
         }
     }

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 /// The flags of `optimize` by what they are about; `report` and `emit c` have some of them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Files", &["outputs", "output", "output_dir", "plan", "svg"]),
-    ("Changes to the model", &["rewrite", "loops", "int8_io", "no_reorder", "no_plan"]),
+    ("Changes to the model", &["rewrite", "loops", "hop", "int8_io", "no_reorder", "no_plan"]),
     (
         "Target",
         &["runtime", "kernels", "ort_session", "ort_order", "budget", "memory", "shapes", "fold_constants"],
