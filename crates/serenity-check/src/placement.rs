@@ -84,7 +84,7 @@ struct Life {
 
 /// Everything that is wrong with a plan: `offsets` by graph and tensor, for these orders, in an arena of so many bytes.
 ///
-/// What loops hand on from one iteration to the next may stay where it is, in bytes that several tensors share: if a model has loops and tensors that are needed
+/// What loops hand on from one iteration to the next, and what a model carries from run to run, may stay where it is, in bytes that several tensors share: if a model has either and tensors that are needed
 /// at once share bytes, it is run on terms ([`replay_model`]), and that decides.
 pub fn placement_faults(
     graphs: &[&Graph],
@@ -152,9 +152,8 @@ pub fn placement_faults_with(
             }
         }
     }
-    if !sharing.is_empty()
-        && graphs.iter().any(|graph| graph.ops().iter().any(|op| op.kind.as_str() == "WHILE"))
-    {
+    let has_loops = || graphs.iter().any(|graph| graph.ops().iter().any(|op| op.kind.as_str() == "WHILE"));
+    if !sharing.is_empty() && (has_loops() || !graphs[0].carried().is_empty()) {
         let of_loops = replay_model(&Model { graphs, orders, numbers }, &Plan { kernels, offsets });
         if of_loops.is_empty() {
             return faults;
