@@ -3,6 +3,7 @@
 use super::{Job, loops};
 use crate::Failure;
 use crate::commands::for_shell;
+use crate::failure::refuse;
 use crate::progress::thousands;
 use serenity::hops::{Hopped, hops};
 use serenity::{Input, Optimized, Options};
@@ -24,6 +25,11 @@ pub(super) fn optimized(
     options: &Options,
 ) -> Result<(Optimized, Option<Hop>), Failure> {
     let Some(rows) = job.hop else { return Ok((serenity::optimize(input, options)?, None)) };
+    let files = [("--plan", &job.plan), ("-o FILE.html", &job.page.report), ("-o DIR/", &job.emit_c)];
+    if let Some((option, _)) = files.iter().find(|(_, path)| path.is_some()) {
+        let message = format!("{option}: with --hop, only the model and a header are written");
+        return refuse(message, "leave it out; for C code: serenity emit c --stream time");
+    }
     let Hopped { found, macs, window_macs, carried, first, .. } =
         hops(input, options, rows, job.budget.map(|budget| budget.bytes))?;
     Ok((found, Some(Hop { rows, macs, window_macs, carried, first })))
