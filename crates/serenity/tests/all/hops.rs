@@ -7,7 +7,8 @@ use serenity::check::{PlacementFault, placement_faults};
 use serenity::hops::{Hopped, hops};
 use serenity::ir::ElementType;
 use serenity::runtimes::{Kernels, MemoryModel, Offsets};
-use serenity::{Error, Format, Input, Options, ReadOptions, load, load_bytes};
+use serenity::tflite::{CARRIED, Model};
+use serenity::{Error, Format, Input, Options, ReadOptions, load, load_bytes, optimize};
 use serenity_judges::{Inputs, draws, is_slow, on_all_cores, python, shared, tflm};
 use serenity_verify::{Engine, VerifyOptions, verify};
 use std::path::{Path, PathBuf};
@@ -104,6 +105,29 @@ fn what_an_interpreter_cannot_keep_is_refused_by_name() {
     }
     let unplanned = Options { plan_arena: false, ..options };
     assert!(refused(&unplanned, 2).contains("memory plan"), "{}", refused(&unplanned, 2));
+}
+
+/// A model that carries something is planned as any other, and goes on carrying it. What is said of it must make sense.
+#[test]
+fn what_is_carried_is_kept_in_another_plan() {
+    let Some(folder) = shared("more-models").filter(|_| python().is_some()) else { return };
+    let path = folder.join("str_ww_ref_model.tflite");
+    let input = load(path.to_str().unwrap()).unwrap();
+    let made = hops(&input, &for_tflm(&input, Kernels::Any), 3, None).unwrap();
+    let bytes = made.found.to_bytes().unwrap();
+    let model = Model::parse(bytes.clone()).unwrap();
+    for nonsense in ["", "{}", "[[1]]", "[[99, 1]]", "[[1, 99]]", "[[0, 1]]", "[[1, 0]]"] {
+        let mut edit = model.edit();
+        edit.set_metadata(CARRIED, nonsense.as_bytes().to_vec());
+        let error = edit.finish().map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("serenity.carried"), "{nonsense}: {error}");
+    }
+    let again = load_bytes("again.tflite", bytes, Format::TfLite, &ReadOptions::default()).unwrap();
+    let options = Options { given_plan: None, ..for_tflm(&again, Kernels::Reference) };
+    let found = optimize(&again, &options).unwrap();
+    assert_eq!(found.model.graph().carried().len(), again.graph().carried().len());
+    let out = tempfile::tempdir().unwrap();
+    assert_same(&path, &Hopped { found, ..made }, &out.path().join("again.tflite"), Engine::Tflm, 8);
 }
 
 /// Random networks: each window equal to TFLM, or refused by name.
