@@ -87,7 +87,7 @@ fn check(input: &Input, whole: &Input, found: &Optimized, looped: &Looped) -> Re
     let faults = loops::replay_hops(&original, &hopping, &looped.origins, &plan);
     match faults.into_iter().next() {
         None => Ok(()),
-        Some(fault) => Err(Error::Hops { path: input.name.clone(), source: fault }),
+        Some(fault) => Err(Error::Hops { path: input.name.clone(), source: Box::new(fault) }),
     }
 }
 

@@ -167,11 +167,8 @@ impl<'a> Writing<'a> {
                 Some(inside) => self.run(inside)?,
                 None => self.writer.push(self.graph.op(op).clone(), Some(op)),
             }
-            for line in 0..self.made.len() {
-                if last[line] == Some(position) {
-                    self.carry(line)?;
-                }
-            }
+            let read_last = (0..last.len()).filter(|&line| last[line] == Some(position));
+            read_last.map(|line| self.carry(line)).collect::<Option<()>>()?;
         }
         Some(())
     }
@@ -260,7 +257,9 @@ impl<'a> Writing<'a> {
         let Self { graph, mut writer, made, .. } = self;
         graph.outputs().iter().for_each(|&id| writer.graph.output(id));
         let nexts: Vec<TensorId> = made.iter().filter_map(|made| Some(made.carried?.1)).collect();
-        nexts.iter().for_each(|&id| writer.graph.output(id));
+        for &id in &nexts {
+            writer.graph.output(id);
+        }
         graph.unknown().iter().for_each(|unknown| writer.graph.unknown(unknown.clone()));
         let mut extra = graph.extra().clone();
         let pairs = (0..nexts.len()).map(|at| json!([1 + at, graph.outputs().len() + at]));
