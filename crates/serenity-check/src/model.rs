@@ -197,7 +197,7 @@ fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
 
 /// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an arena is that each tensor fits.
 fn shares_states(graphs: &[&Graph], claim: &ModelClaim) -> bool {
-    model_of_bounds(claim).is_planned() && has_loops(graphs)
+    model_of_bounds(claim).is_planned() && (has_loops(graphs) || !graphs[0].carried().is_empty())
 }
 
 fn largest_of_main(graphs: &[&Graph], claim: &ModelClaim) -> Shown {

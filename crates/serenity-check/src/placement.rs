@@ -64,6 +64,9 @@ pub enum PlacementFault {
     /// A loop computes something else in this arena.
     #[error(transparent)]
     Loop(#[from] LoopFault),
+    /// What a run leaves is not where the next one looks for it.
+    #[error("{input} must be carried from one run to the next, but {output} does not lie in the same bytes")]
+    NotCarried { input: TensorPlace, output: TensorPlace },
     /// Sub-graphs call each other without end.
     #[error("the sub-graphs run each other without end")]
     Endless,
@@ -81,7 +84,7 @@ struct Life {
 
 /// Everything that is wrong with a plan: `offsets` by graph and tensor, for these orders, in an arena of so many bytes.
 ///
-/// What loops hand on from one iteration to the next may stay where it is, in bytes that several tensors share: if a model has loops and tensors that are needed
+/// What loops hand on from one iteration to the next, and what a model carries from run to run, may stay where it is, in bytes that several tensors share: if a model has either and tensors that are needed
 /// at once share bytes, it is run on terms ([`replay_model`]), and that decides.
 pub fn placement_faults(
     graphs: &[&Graph],
@@ -138,6 +141,7 @@ pub fn placement_faults_with(
             lives.push(life);
         }
     }
+    faults.extend(not_carried(graphs, offsets));
     // By where they begin, so that only neighbours can share bytes.
     lives.sort_by_key(|life| (life.begin, life.graph, life.tensor));
     let mut sharing = Vec::new();
@@ -148,9 +152,8 @@ pub fn placement_faults_with(
             }
         }
     }
-    if !sharing.is_empty()
-        && graphs.iter().any(|graph| graph.ops().iter().any(|op| op.kind.as_str() == "WHILE"))
-    {
+    let has_loops = || graphs.iter().any(|graph| graph.ops().iter().any(|op| op.kind.as_str() == "WHILE"));
+    if !sharing.is_empty() && (has_loops() || !graphs[0].carried().is_empty()) {
         let of_loops = replay_model(&Model { graphs, orders, numbers }, &Plan { kernels, offsets });
         if of_loops.is_empty() {
             return faults;
@@ -160,6 +163,18 @@ pub fn placement_faults_with(
     }
     faults.extend(sharing);
     faults
+}
+
+/// What the main graph carries from run to run must lie in the same bytes when a run ends and when the next one begins.
+/// Inputs live from the beginning and outputs to the end, so that nothing else lies there between two runs.
+fn not_carried(graphs: &[&Graph], offsets: &[Vec<Option<u64>>]) -> Vec<PlacementFault> {
+    let place = |tensor: TensorId| TensorPlace { graph: 0, tensor, label: graphs[0].tensor_label(tensor) };
+    let lies = |tensor: TensorId| (offsets[0][tensor.index()], graphs[0].tensor(tensor).bytes);
+    let pairs = graphs.first().map(|main| main.carried()).unwrap_or_default();
+    let apart = pairs.into_iter().filter(|&(input, output)| lies(input) != lies(output));
+    apart
+        .map(|(input, output)| PlacementFault::NotCarried { input: place(input), output: place(output) })
+        .collect()
 }
 
 /// Why this is no plan for these graphs.

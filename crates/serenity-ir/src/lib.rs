@@ -26,6 +26,7 @@
 
 mod builder;
 mod call;
+mod carried;
 mod dot;
 mod element_type;
 mod error;
@@ -50,6 +51,7 @@ mod window;
 
 pub use builder::GraphBuilder;
 pub use call::{Call, Described, Given, Layout, Stored, counted_product, from_front};
+pub use carried::CARRIED;
 pub use dot::to_dot;
 pub use element_type::ElementType;
 pub use error::GraphError;

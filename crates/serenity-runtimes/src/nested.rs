@@ -31,6 +31,10 @@ pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model:
     let runtime = model.runtime();
     let hazards = runtime.hazards(&graph);
     graph = graph.with_precedence(&hazards);
+    if index == 0 {
+        let hazards = graph.hazards_of_carried();
+        graph = graph.with_precedence(&hazards);
+    }
     if !runtime.shares_arena_with_bodies() {
         graphs[index] = graph;
         return;

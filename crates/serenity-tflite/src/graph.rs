@@ -10,13 +10,14 @@
 
 use crate::attributes;
 use crate::budget::Budget;
+use crate::carried;
 use crate::declared::{Contradiction, contradiction};
 use crate::state::States;
 use crate::sub_graph::SubGraph;
 use crate::tensor::{FileTensor, Storage};
 use crate::{Error, Model};
 use serde_json::{Map, json};
-use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
+use serenity_ir::{CARRIED, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
 use std::collections::BTreeSet;
 
 /// A graph, and which part of the file each part of it stands for.
@@ -93,6 +94,19 @@ pub(crate) fn lower(
     }
     for id in activations(&sub_graph.outputs) {
         builder.output(id);
+    }
+    let carried = if index == 0 { carried::pairs(model)? } else { Vec::new() };
+    if !carried.is_empty() {
+        let listed =
+            |list: &[usize], at: usize| list[..at].iter().filter(|&&t| graph_tensors[t].is_some()).count();
+        let ends = |pair: &(usize, usize)| [sub_graph.inputs[pair.0], sub_graph.outputs[pair.1]];
+        let is_there = |pair: &&(usize, usize)| ends(pair).iter().all(|&t| graph_tensors[t].is_some());
+        let positions = carried
+            .iter()
+            .filter(is_there)
+            .map(|&(input, output)| [listed(&sub_graph.inputs, input), listed(&sub_graph.outputs, output)]);
+        let positions: Vec<[usize; 2]> = positions.collect();
+        builder.extra(Map::from_iter([(CARRIED.to_owned(), json!(positions))]));
     }
     // A body may just pass on what it is given; a model that computes nothing is a mistake.
     // A model without operators passes on what it is given.

@@ -18,6 +18,7 @@ mod attributes;
 mod bodies;
 mod budget;
 mod buffers;
+mod carried;
 mod control;
 mod create;
 mod declared;
@@ -36,6 +37,7 @@ mod tensor;
 mod write;
 
 pub use attributes::operands::is_said_by_operands;
+pub use carried::CARRIED;
 pub use create::{CreateError, create};
 pub use error::Error;
 pub use flat::Fault;

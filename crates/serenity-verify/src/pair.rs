@@ -29,6 +29,16 @@ pub(super) fn fast(paths: [&str; 2]) -> Vec<&str> {
     paths.into_iter().filter(is_fast).collect()
 }
 
+/// Positions of the inputs and outputs that the second model carries from run to run: then it takes the new rows of the
+/// first one's window.
+pub(super) fn carried(b: &str) -> Vec<[usize; 2]> {
+    let Some(file) = read(b) else { return Vec::new() };
+    let graph = &file.graphs()[0];
+    let at = |list: &[TensorId], tensor: TensorId| list.iter().position(|&one| one == tensor);
+    let pairs = graph.carried().into_iter();
+    pairs.filter_map(|(i, o)| Some([at(graph.inputs(), i)?, at(graph.outputs(), o)?])).collect()
+}
+
 fn read(path: &str) -> Option<Arc<dyn ModelFile>> {
     let format = Format::of_path(path)?;
     format.read(std::fs::read(path).ok()?, &ReadOptions::default()).ok()

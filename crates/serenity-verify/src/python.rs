@@ -41,7 +41,8 @@ pub(super) fn ask(
         quantized.into_iter().flat_map(ports).map(|one| one.position).collect()
     };
     let (inputs, outputs) = (positions(|io| &io.inputs), positions(|io| &io.outputs));
-    let positions = json!({"input": inputs, "output": outputs, "fast": pair::fast([a, b])});
+    let positions =
+        json!({"input": inputs, "output": outputs, "fast": pair::fast([a, b]), "carried": pair::carried(b)});
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let mut command = Command::new(&python);

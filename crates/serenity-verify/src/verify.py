@@ -1,7 +1,7 @@
 """Runs two models on the same random inputs in one runtime and compares every bit of their outputs.
 
 Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED CHANGES`; CHANGES names the positions of inputs and outputs at which B has the whole numbers that A
-converts, and the models that were made for a fast session of ONNX Runtime, as in `{"input": [0], "output": [], "fast": []}`. Prints JSON, one object a line: `{"stage": …}` before each step that may
+converts, the models that were made for a fast session of ONNX Runtime, and the inputs and outputs that B carries from run to run, as in `{"input": [0], "output": [], "fast": [], "carried": []}`. Prints JSON, one object a line: `{"stage": …}` before each step that may
 crash, and at the end either `{"result": …}`, `{"missing": why}` if the runtime is not installed, or `{"error": why, "model": "a" or "b"}`.
 """
 
@@ -164,6 +164,43 @@ class Ort:
         return self.model.run(None, feed)
 
 
+class Slid:
+    """A model that takes the new rows of a window in each run, as one that takes windows. What it carries from run to run is left to the memory plan in TFLM, and handed on
+    in other runtimes, which have none."""
+
+    def __init__(self, model, window, carried):
+        self.model, self.carried, self.before = model, carried, None
+        self.hands_on = not isinstance(model, Tflm)
+        frames = model.inputs[0]
+        self.hop = frames["shape"][1]
+        # Rows are all that may differ.
+        self.inputs = [{**frames, "shape": [*frames["shape"][:1], *window["shape"][1:2], *frames["shape"][2:]]}]
+        gone = {output for _, output in carried}
+        self.kept = [index for index in range(len(model.outputs)) if index not in gone]
+        self.outputs = [model.outputs[index] for index in self.kept]
+        self.states = [numpy.zeros(one["shape"], numpy.dtype(one["dtype"])) for one in model.inputs[1:]]
+
+    def next(self, value):
+        """The next window: of the first, all rows are new."""
+        if self.before is not None:
+            value = numpy.concatenate([self.before[:, self.hop :], value[:, -self.hop :]], axis=1)
+        return value
+
+    def run(self, values):
+        [window] = values
+        runs = -(-window.shape[1] // self.hop) if self.before is None else 1
+        self.before = window
+        # Rows that are older than the first window may be anything.
+        rows = numpy.concatenate([window[:, :1]] * self.hop + [window], axis=1)
+        for run in reversed(range(runs)):
+            end = rows.shape[1] - run * self.hop
+            frames = numpy.ascontiguousarray(rows[:, end - self.hop : end])
+            found = self.model.run([frames, *self.states] if self.hands_on else [frames])
+            for given, made in self.carried:
+                self.states[given - 1] = found[made]
+        return [found[index] for index in self.kept]
+
+
 ENGINES = {"litert": LiteRt, "litert-builtin": LiteRtBuiltin, "litert-xnnpack": LiteRtXnnpack, "tflm": Tflm, "onnxruntime": Ort}
 
 
@@ -189,7 +226,7 @@ def signature_differences(a, b, quantised):
     return differences
 
 
-def compare(engine, paths, runs, seed, quantised):
+def compare(engine, paths, runs, seed, quantised, carried):
     models = []
     for which, path in zip("ab", paths):
         report(stage="loading", model=which)
@@ -198,6 +235,8 @@ def compare(engine, paths, runs, seed, quantised):
         except Exception as error:
             return report(error=str(error) or type(error).__name__, stage="loading", model=which)
     a, b = models
+    if carried and len(a.inputs) == 1:
+        b = models[1] = Slid(b, a.inputs[0], carried)
     result = {"signature": signature_differences(a, b, quantised), "inputs": len(a.inputs), "outputs": [], "first_difference": None}
     if not result["signature"]:
         generator = numpy.random.default_rng(seed)
@@ -209,6 +248,8 @@ def compare(engine, paths, runs, seed, quantised):
             except (ValueError, MemoryError) as error:
                 # Both take the same, so nobody did that by changing the first.
                 return report(error=str(error), stage="running", model="a")
+            if isinstance(b, Slid):
+                values = [b.next(values[0])]
             floats = [real(b.inputs[i], v) if i in quantised["input"] else v for i, v in enumerate(values)]
             answers = []
             for which, model, given in zip("ab", models, (floats, values)):
@@ -231,14 +272,14 @@ try:
     arguments = sys.argv[1:]
     engine = ENGINES[arguments[0]]
     changes = json.loads(arguments[5])
-    Ort.fast = changes.pop("fast")
+    Ort.fast, carried = changes.pop("fast"), changes.pop("carried")
     numpy = module("numpy")
     report(engine=engine.load())
 except Missing as error:
     report(missing=str(error))
 else:
     try:
-        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]), changes)
+        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]), changes, carried)
     except Exception as error:
         report(error=f"{type(error).__name__}: {error}", stage="comparing", model=None)
 REPORT.flush()

@@ -47,6 +47,9 @@ pub enum Error {
     /// A stream that the independent checker refuses.
     #[error("`{path}`: the stream failed its own check: {source}")]
     Stream { path: String, source: serenity_check::StreamFault },
+    /// A model that takes new rows only and computes something else, as the independent checker finds.
+    #[error("`{path}`: the model for new rows failed its own check: {source}")]
+    Hops { path: String, source: Box<serenity_check::loops::LoopFault> },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write { path: String, source: io::Error },
@@ -74,7 +77,7 @@ impl Error {
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } => ErrorKind::Plan,
             Self::Export { .. } | Self::Emit { .. } => ErrorKind::Model,
-            Self::Stream { .. } => ErrorKind::Bug,
+            Self::Stream { .. } | Self::Hops { .. } => ErrorKind::Bug,
             Self::Memories(error) => error.kind(),
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
         }
@@ -114,7 +117,9 @@ impl Error {
             Self::SideFile { .. } => Some(
                 "write the model into the folder it came from, or copy the file beside the new model first",
             ),
-            Self::Stream { .. } => Some("this is a bug in Serenity; please report it with the model"),
+            Self::Stream { .. } | Self::Hops { .. } => {
+                Some("this is a bug in Serenity; please report it with the model")
+            }
             Self::Emit { .. } => Some(
                 "if TensorFlow Lite for Microcontrollers or LiteRT runs the model, `serenity optimize` makes it need less there",
             ),

@@ -28,6 +28,7 @@ pub mod diff;
 mod error;
 pub mod export;
 pub mod header;
+pub mod hops;
 pub mod inspect;
 pub mod layout;
 mod load;

@@ -27,6 +27,16 @@ const MOST_NUMBER_BYTES: u64 = 64;
 
 type Content = Vec<Piece>;
 
+/// The window of a model that takes the new rows of it.
+pub(super) struct Frames {
+    /// Bytes of the window.
+    pub(super) bytes: u64,
+    /// Bytes of the rows that a run takes.
+    pub(super) hop: u64,
+    /// How many of its outputs are those of the whole model.
+    pub(super) outputs: usize,
+}
+
 /// A model in the course of a run.
 pub(super) struct Machine<'m, 'a> {
     pub(super) program: &'m Program<'a>,
@@ -74,6 +84,29 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.run_graph(0, 0)?;
         let main = self.program.graphs[0];
         let contents = main.outputs().iter().map(|&t| self.read(self.places.range(0, t))).collect();
+        Ok((contents, self.most_steps - self.steps_left))
+    }
+
+    /// Runs the main graph as often as it takes to see a window of an input, whose rows come `hop` at a time: what its
+    /// first outputs hold in the end. Nothing but the new rows is written between two runs.
+    pub(super) fn outputs_of_hops(mut self, window: &Frames) -> Result<(Vec<Content>, u64), LoopFault> {
+        let main = self.program.graphs[0];
+        let Some(&input) = main.inputs().first() else { return Ok((Vec::new(), 0)) };
+        let range = self.places.range(0, input);
+        let whole = self.terms.value(Term::Input(0), Note::default());
+        let runs = window.bytes.div_ceil(window.hop);
+        for run in (0..runs).rev() {
+            self.memory.lose(range.begin, range.begin + range.bytes, self.terms);
+            // The first run takes rows that are older than the window.
+            let end = window.bytes - run * window.hop;
+            let new = end.min(window.hop);
+            let frames = [self.terms.piece(whole, end - new, new)];
+            self.memory.write(range.begin + window.hop - new, &frames, self.terms);
+            self.runs.clear();
+            self.run_graph(0, 0)?;
+        }
+        let outputs = main.outputs().iter().take(window.outputs);
+        let contents = outputs.map(|&t| self.read(self.places.range(0, t))).collect();
         Ok((contents, self.most_steps - self.steps_left))
     }
 

@@ -36,7 +36,7 @@ pub(crate) mod windows;
 
 pub use fault::{At, LoopFault};
 
-use machine::{MOST_STEPS, Machine};
+use machine::{Frames, MOST_STEPS, Machine};
 use places::Places;
 use program::Program;
 use serenity_facts::Kernels;
@@ -80,6 +80,67 @@ pub fn equivalence_faults(original: &Model, looped: &Model, origins: &Origins) -
 /// Everything that keeps `looped` from computing what `original` does, in an arena with this plan.
 pub fn replay_loops(original: &Model, looped: &Model, origins: &Origins, plan: &Plan) -> Vec<LoopFault> {
     compare(original, looped, origins, Some(plan)).unwrap_or_else(|fault| vec![fault])
+}
+
+/// Everything that keeps `hopping`, which takes the newest rows of a window in each run, from computing what `original`
+/// does with the whole window, in an arena with this plan. What it [carries](Graph::carried) from run to run lies where
+/// the plan says, and nothing but the new rows is written between two runs.
+///
+/// The arena holds garbage before the first run. So what is found at the end of a window holds for every window: it does
+/// not matter what the runs before have left.
+pub fn replay_hops(original: &Model, hopping: &Model, origins: &Origins, plan: &Plan) -> Vec<LoopFault> {
+    let replay = || {
+        let frames = frames(original.graphs, hopping.graphs)?;
+        let none = |_: usize, _: OpId, _: usize| None;
+        let before = Program::of(original.graphs, original.orders, &none, &|_| false)?;
+        let after = Program::copied(hopping.graphs, hopping.orders, &before, origins, hopping.numbers)?;
+        let mut terms = Terms::default();
+        let places = Places::apart(original.graphs)?;
+        let (expected, _) = Machine::new(&before, &places, &mut terms, 0, MOST_STEPS).outputs()?;
+        let places = Places::planned(hopping.graphs, hopping.orders, plan.kernels, plan.offsets, false)?;
+        let machine = Machine::new(&after, &places, &mut terms, 1, MOST_STEPS);
+        let (found, _) = machine.outputs_of_hops(&frames)?;
+        Ok(wrong_rows(&[&before, &after], &terms, &expected, &found))
+    };
+    replay().unwrap_or_else(|fault| vec![fault])
+}
+
+/// The rows that a run takes of the window of the original. All other inputs are carried.
+fn frames(original: &[&Graph], hopping: &[&Graph]) -> Result<Frames, LoopFault> {
+    let shape = |reason: &str| LoopFault::Shape(reason.to_owned());
+    let (Some(whole), Some(hops)) = (original.first(), hopping.first()) else {
+        return Err(shape("no graph"));
+    };
+    let (&[window], Some(&frames)) = (whole.inputs(), hops.inputs().first()) else {
+        return Err(shape("the original must have one input, and the other one at least that"));
+    };
+    let carried = hops.carried();
+    let are_carried = hops.inputs()[1..].iter().all(|&t| carried.iter().any(|&(input, _)| input == t));
+    if !are_carried || carried.iter().any(|&(input, _)| input == frames) {
+        return Err(shape("an input is neither the new rows nor carried"));
+    }
+    let rows = |graph: &Graph, t| match (graph.tensor(t).shape.as_deref(), &graph.tensor(t).dtype) {
+        (Some(&[1, rows, width, depth]), Some(dtype)) => Some((rows, (width, depth, dtype.clone()))),
+        _ => None,
+    };
+    let (all, new) =
+        rows(whole, window).zip(rows(hops, frames)).ok_or_else(|| shape("an input is no image"))?;
+    let bytes = [(whole, window), (hops, frames)].map(|(graph, t)| graph.tensor(t).bytes);
+    if all.1 != new.1 || new.0 == 0 || bytes[1] == 0 || new.0 > all.0 {
+        return Err(shape("the new rows are no rows of the window"));
+    }
+    let ends = |graph: &Graph| {
+        let outputs = graph.outputs().iter().take(whole.outputs().len());
+        let describe = |&t: &serenity_ir::TensorId| {
+            let tensor = graph.tensor(t);
+            (tensor.shape.clone(), tensor.dtype.clone(), tensor.quantization.clone())
+        };
+        outputs.map(describe).collect::<Vec<_>>()
+    };
+    if ends(whole) != ends(hops) || whole.tensor(window).quantization != hops.tensor(frames).quantization {
+        return Err(shape("it has other inputs or outputs"));
+    }
+    Ok(Frames { bytes: bytes[0], hop: bytes[1], outputs: whole.outputs().len() })
 }
 
 /// Everything that keeps a model from computing in an arena with this plan what it computes with each tensor in memory of its own. How often its loops

@@ -24,6 +24,7 @@ use std::path::Path;
     serenity optimize model.tflite -o firmware/model/ --loops\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite -o page.html\n  \
+    serenity optimize wake-word.tflite --hop 1 -o frames.tflite\n  \
     serenity optimize models/*.tflite --output-dir smaller\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
@@ -63,6 +64,13 @@ pub(crate) struct OptimizeArgs {
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
+    /// For a .tflite on TFLM that runs on windows over time: the model takes this many new rows of the window in each run and carries the others itself.
+    ///
+    /// Rows that two windows have in common are computed once. The application writes the new rows into input 0, runs the model, and reads the outputs of the window that ends with
+    /// these rows, bit for bit as the whole window gives them. Other inputs and outputs are what is carried: the memory plan puts both at one place, and the application must leave them alone. Windows that are
+    /// padded over time, and hops that strides do not divide, are refused: `serenity emit c --stream time` knows them.
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["loops", "no_plan", "memory", "output_dir", "no_reorder"])]
+    pub(crate) hop: Option<u64>,
     /// Keep the model's own order, also in sub-graphs; for TFLM only the placement of tensors is planned.
     ///
     /// Rewriting replaces an op by others in the same position. Add --rewrite none to keep the order exactly.

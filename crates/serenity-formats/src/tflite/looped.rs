@@ -6,7 +6,8 @@ use serde_json::Value;
 use serenity_ir::{Graph, Op, OpId, TensorId};
 use serenity_loops::Looped;
 use serenity_tflite::{
-    Edit, Error, FileTensor, Model, NewOptions, NewTensor, OperatorSource, Storage, SubGraph,
+    CARRIED, Edit, Error, FileTensor, Model, NewOptions, NewTensor, OFFLINE_PLAN, OperatorSource, PLAN_NOTE,
+    Storage, SubGraph,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,12 +29,29 @@ pub(super) fn looped(model: &Model, looped: &Looped) -> Result<Model, Error> {
     {
         writer.sub_graph(index, graph, &looped.origins[index])?;
     }
+    let main = &looped.graphs[MAIN];
+    if main.inputs() != model.graphs()[MAIN].inputs() || main.outputs() != model.graphs()[MAIN].outputs() {
+        writer.interface(main)?;
+    }
     let new = Model::parse(writer.edit.finish()?.bytes)?;
     let is_same = |(read, asked): (&Graph, &Graph)| read.computes_as(asked) && bodies(read) == bodies(asked);
     if new.graphs().len() != looped.graphs.len() || !new.graphs().iter().zip(&looped.graphs).all(is_same) {
         return Err(Error::Unfaithful("the graphs with loops".to_owned()));
     }
-    Ok(new)
+    carrying(new, main)
+}
+
+/// The model with a note of what its main graph carries from run to run, if it does.
+fn carrying(model: Model, main: &Graph) -> Result<Model, Error> {
+    let Some(carried) = main.extra().get(serenity_ir::CARRIED) else { return Ok(model) };
+    let mut edit = model.edit();
+    edit.set_metadata(CARRIED, carried.to_string().into_bytes());
+    let new = Model::parse(edit.finish()?.bytes)?;
+    if new.graphs()[MAIN].carried().len() == main.carried().len() {
+        Ok(new)
+    } else {
+        Err(Error::Unfaithful("what is carried from run to run".to_owned()))
+    }
 }
 
 /// Tensors that nothing touches in the new main graph. The last come first: they are taken from the end.
@@ -126,6 +144,22 @@ impl<'a> Writer<'a> {
             self.edit.set_inputs_outputs(index, inputs, outputs)?;
         }
         self.edit.set_operators(index, list)
+    }
+
+    /// Other inputs and outputs of the main graph: signatures go, and so do plans.
+    fn interface(&mut self, main: &Graph) -> Result<(), Error> {
+        let [inputs, outputs] = [main.inputs(), main.outputs()].map(|ids| self.numbers(MAIN, ids));
+        for &id in self.model.graphs()[MAIN].inputs() {
+            let is_touched =
+                main.producer(id).is_some() || !main.consumers(id).is_empty() || main.is_input(id);
+            if let Some(old) = self.main.file_tensor(id).filter(|_| !is_touched) {
+                self.edit.retire_tensor(MAIN, old)?;
+            }
+        }
+        self.edit.remove_signatures();
+        self.edit.remove_metadata(OFFLINE_PLAN);
+        self.edit.remove_metadata(PLAN_NOTE);
+        self.edit.set_inputs_outputs(MAIN, inputs, outputs)
     }
 
     /// Adds a tensor, in the place of one that nothing touches any more if there is one: runtimes keep something for each that is listed.

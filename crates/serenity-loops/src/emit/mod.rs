@@ -7,7 +7,7 @@
 
 mod body;
 mod stripes;
-mod writer;
+pub(crate) mod writer;
 
 use crate::Looped;
 use crate::program::{Also, Program};
@@ -63,7 +63,7 @@ pub(crate) fn emit(graphs: &[Graph], order: &[OpId], loops: &[Chosen]) -> Option
 }
 
 /// A placeholder for a tensor that exists only as stripes.
-fn retired(tensor: &Tensor) -> Tensor {
+pub(crate) fn retired(tensor: &Tensor) -> Tensor {
     let shape = tensor.shape.as_ref().map(|_| vec![0]);
     Tensor { shape, dtype: tensor.dtype.clone(), ..Tensor::sized(tensor.name.clone(), 0) }
 }

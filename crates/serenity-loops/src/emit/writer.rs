@@ -4,34 +4,34 @@ use serde_json::{Value, json};
 use serenity_ir::{Attributes, GraphBuilder, Op, OpId, OpKind, TensorId};
 
 /// A graph under construction.
-pub(super) struct Writer {
-    pub(super) graph: GraphBuilder,
-    pub(super) origins: Vec<Option<OpId>>,
+pub(crate) struct Writer {
+    pub(crate) graph: GraphBuilder,
+    pub(crate) origins: Vec<Option<OpId>>,
 }
 
 /// An operand of a new op.
-pub(super) enum Operand {
+pub(crate) enum Operand {
     Tensor(TensorId),
     Constant(Value),
 }
 use Operand::{Constant, Tensor as Given};
 
-pub(super) fn numbers(values: &[i64]) -> Operand {
+pub(crate) fn numbers(values: &[i64]) -> Operand {
     Constant(json!({"shape": [values.len()], "dtype": "int32", "values": values}))
 }
 
 impl Writer {
-    pub(super) fn new(name: String) -> Self {
+    pub(crate) fn new(name: String) -> Self {
         Self { graph: GraphBuilder::new(name), origins: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, op: Op, origin: Option<OpId>) {
+    pub(crate) fn push(&mut self, op: Op, origin: Option<OpId>) {
         self.graph.push_op(op);
         self.origins.push(origin);
     }
 
     /// An op of the loop itself.
-    pub(super) fn op(
+    pub(crate) fn op(
         &mut self,
         kind: &str,
         operands: Vec<Operand>,
@@ -63,14 +63,14 @@ impl Writer {
         self.push(op, None);
     }
 
-    pub(super) fn reshape(&mut self, from: TensorId, to: TensorId) -> Option<()> {
+    pub(crate) fn reshape(&mut self, from: TensorId, to: TensorId) -> Option<()> {
         let shape: Vec<i64> = self.graph.get(to).shape.as_ref()?.iter().map(|&side| side as i64).collect();
         self.op("RESHAPE", vec![Given(from)], vec![to], &[("new_shape", json!(shape))]);
         Some(())
     }
 
     /// A part of a tensor from `begin` on, as large as `to`.
-    pub(super) fn slice(&mut self, from: TensorId, begin: Operand, to: TensorId) -> Option<()> {
+    pub(crate) fn slice(&mut self, from: TensorId, begin: Operand, to: TensorId) -> Option<()> {
         let size: Vec<i64> = self.graph.get(to).shape.as_ref()?.iter().map(|&side| side as i64).collect();
         let mut options = vec![("size", json!(size))];
         if let Constant(begin) = &begin {

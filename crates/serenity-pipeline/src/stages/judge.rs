@@ -135,8 +135,9 @@ impl<'a> Judge<'a> {
             }
         }
         // The runtime places tensors for each set of kernels by itself, which one plan for all cannot. But a plan
-        // stored in the model would be kept, safe or not.
-        if !by_set.is_empty() && self.options.given_plan.is_none() {
+        // stored in the model would be kept, safe or not; and without a plan nothing is carried from run to run.
+        let carries = !self.graphs[0].carried().is_empty();
+        if !by_set.is_empty() && self.options.given_plan.is_none() && !carries {
             let stopped = Some(StopReason::Heuristic);
             let own = Planned::at(facts, &self.orders(order), Offsets::new(), 0, stopped);
             if let Some(own) = own {

@@ -134,7 +134,12 @@ fn with_plan(
     }
     let judge = Judge::new(graphs, main, &settled.orders, planned);
     let own = own_heads(graphs, options.model, given);
+    // Without places, a model that carries something would need less, and lose it.
+    let carries = !graphs[0].carried().is_empty();
     let serves_all = |orders: &[Vec<OpId>], offsets: &Offsets| {
+        if carries {
+            return true;
+        }
         let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
         are_no_larger(&heads(graphs, options.model, &orders, Some(offsets)), &own)
     };
@@ -251,12 +256,12 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
     Least { bound: found.at_least.min(plan.bound), order }
 }
 
-/// A lower bound for all orders and placements of a model with loops; 0 without loops, where better bounds hold.
-/// Tensors that loops hand on may share bytes, so what an op reads and writes does not add up: all that is sure is that
+/// A lower bound for all orders and placements of a model with loops, or of one that carries something from run to run;
+/// the largest number without, where better bounds hold. Tensors that are handed on may share bytes, so what an op reads and writes does not add up: all that is sure is that
 /// each tensor needs room, and all inputs at once.
 pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
-    if !graphs.iter().flat_map(Graph::ops).any(is_loop) {
+    if !graphs.iter().flat_map(Graph::ops).any(is_loop) && graphs[0].carried().is_empty() {
         return u64::MAX;
     }
     let main = &graphs[0];
@@ -268,6 +273,10 @@ pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
 /// The plan; or the model's own order with the memory plan that it was `given`, if that needs no more. A plan also wins
 /// if it needs less with only one of the sets of kernels that may run the model.
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
+    if plan.offsets.is_some() && given.is_none() && !graphs[0].carried().is_empty() {
+        // Without places nothing would be carried.
+        return verified(graphs, plan, None);
+    }
     let orders = plan.orders();
     let own = own_heads(graphs, plan.model, given);
     let new = heads(graphs, plan.model, &orders, plan.offsets.as_ref());

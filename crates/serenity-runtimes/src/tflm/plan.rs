@@ -81,7 +81,9 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
     let bound = if has_ties { largest } else { placement.bound };
     let stopped = placement.proof.stopped().or((placement.height > bound).then_some(StopReason::Heuristic));
     let mut plans = vec![Planned::at(facts, orders, facts.for_all_tensors(offset), bound, stopped)?];
-    for own in &tflm_arenas(facts, orders, None)? {
+    // By itself the runtime does not put what a run leaves where the next one finds it.
+    let carries = facts.graphs.first().is_some_and(|main| !main.carried().is_empty());
+    for own in tflm_arenas(facts, orders, None)?.iter().filter(|_| !carries) {
         if plans[0].arena.bytes > own.bytes {
             // Told to put everything where it would put it anyway, the runtime finds the same places for scratch too.
             plans.push(Planned::at(facts, orders, places_of_tensors(facts, own), bound, stopped)?);

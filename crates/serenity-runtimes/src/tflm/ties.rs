@@ -90,7 +90,7 @@ fn tied<'a>(
     buffers: &'a [Buffer],
     index: &'a BTreeMap<GraphTensor, usize>,
 ) -> Option<(Ties, Groups<'a>)> {
-    let Copies { loops, inside, others } = run.copies()?;
+    let Copies { loops, inside, carried, others } = run.copies()?;
     let mut found = Ties::default();
     let mut groups = Groups {
         buffers,
@@ -111,7 +111,7 @@ fn tied<'a>(
         groups.permitted.entry(((graph, overlap.input), (graph, overlap.output))).or_default().push(overlap);
     }
     let copies = loops.iter().flat_map(|state| state.copies(run));
-    for copy in copies.chain(others.iter().copied()) {
+    for copy in carried.iter().copied().chain(copies).chain(others.iter().copied()) {
         let (Some(&buffer), Some(&to)) = (index.get(&copy.upper), index.get(&copy.lower)) else { continue };
         if copy.distance.is_multiple_of(TFLM_ALIGNMENT) && groups.join(&copy) {
             match copy.letting_go {
@@ -125,19 +125,32 @@ fn tied<'a>(
     Some((found, groups))
 }
 
-/// The copies of a model with loops, whatever its order.
+/// The copies of a model with loops, or of one that carries something from run to run, whatever its order.
 pub(super) struct Copies {
     loops: Vec<State>,
+    /// What leaves a run lies where the next one finds it. That is no choice, so it comes first.
+    carried: Vec<Copy>,
     /// By sub-graph: the states of loops that it runs within, by number.
     inside: Vec<BTreeSet<usize>>,
     others: Vec<Copy>,
 }
 
 impl Copies {
-    /// `None` if there is no loop.
+    /// `None` if there are none.
     pub(super) fn of(graphs: &[&Graph]) -> Option<Self> {
         let loops = states(graphs);
-        (!loops.is_empty()).then(|| Self { inside: inside(graphs, &loops), others: copies(graphs), loops })
+        let pairs = graphs.first().map(|main| main.carried()).unwrap_or_default();
+        let letting_go = LettingGo::Never;
+        let tie = |(lower, upper)| Copy {
+            upper: (0, upper),
+            lower: (0, lower),
+            distance: 0,
+            is_view: false,
+            letting_go,
+        };
+        let carried: Vec<Copy> = pairs.into_iter().map(tie).collect();
+        let has_any = !loops.is_empty() || !carried.is_empty();
+        has_any.then(|| Self { inside: inside(graphs, &loops), carried, others: copies(graphs), loops })
     }
 }
 

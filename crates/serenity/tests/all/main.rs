@@ -25,6 +25,7 @@ mod freedom;
 mod fuzzed;
 mod given_plans;
 mod half_weights;
+mod hops;
 mod int8_io;
 mod looped_again;
 mod looped_models;

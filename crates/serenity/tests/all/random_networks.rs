@@ -49,6 +49,8 @@ pub(crate) struct Author<'r> {
     dtype: ElementType,
     /// `None` for floats.
     quantizations: Vec<Option<Quantization>>,
+    /// The paddings of windows, one of which is drawn.
+    paddings: &'static [&'static str],
 }
 
 /// A window over an image.
@@ -93,7 +95,15 @@ pub(crate) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
 /// The bytes of a `.tflite` file whose input has time along its rows: long enough that windows which slide have much in
 /// common.
 pub(crate) fn network_over_time(random: &mut Random, dtype: ElementType) -> Vec<u8> {
-    let mut author = Author::new(random, dtype);
+    over_time(Author::new(random, dtype))
+}
+
+/// A network over time whose windows are hardly ever padded.
+pub(crate) fn unpadded_over_time(random: &mut Random, dtype: ElementType) -> Vec<u8> {
+    over_time(Author { paddings: &["valid"], ..Author::new(random, dtype) })
+}
+
+fn over_time(mut author: Author) -> Vec<u8> {
     let size = [author.random.between(16, 48) as u64, author.random.between(1, 5) as u64];
     author.input(size);
     let ops = 2 + author.random.below(7);
@@ -127,6 +137,7 @@ impl<'r> Author<'r> {
             read: BTreeSet::new(),
             dtype,
             quantizations,
+            paddings: &["same", "same", "valid"],
         }
     }
 
@@ -249,7 +260,7 @@ impl<'r> Author<'r> {
         } else {
             [1, 1]
         };
-        Window { kernel, stride, dilation, padding: self.random.of(&["same", "same", "valid"]) }
+        Window { kernel, stride, dilation, padding: self.random.of(self.paddings) }
     }
 
     /// What a window makes of an image, if there is something left.

@@ -181,7 +181,7 @@ fn new_operators(came: &Input, planned: &Input) -> Vec<String> {
     kinds.into_iter().map(resolver_call).collect()
 }
 
-fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Result<(), Failure> {
     let operators = new_operators(came, planned);
     if operators.is_empty() {
         return Ok(());

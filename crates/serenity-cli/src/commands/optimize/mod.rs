@@ -6,6 +6,7 @@ mod code;
 mod device;
 mod figures;
 mod fit;
+mod hop;
 mod int8_io;
 mod loops;
 mod next_steps;
@@ -165,9 +166,10 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     if job.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let found = serenity::optimize(&input, &options)?;
-    let ways = ways(job, &input, &found, &options, &target)?;
-    let hint = if ways.is_some() { String::new() } else { loops::hint(job, &found, &options) };
+    let (found, hop) = hop::optimized(job, &input, &options)?;
+    let ways = if hop.is_some() { None } else { ways(job, &input, &found, &options, &target)? };
+    let hint =
+        if ways.is_some() || hop.is_some() { String::new() } else { loops::hint(job, &found, &options) };
     let drawn = draw(job, &input, &found, &options, ways.clone());
     let Optimized { model: planned, plan, attempts } = found;
     drop(line);
@@ -190,6 +192,9 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
+        if let Some(hop) = &hop {
+            hop.print(job, &input, &planned, &mut said)?;
+        }
         said.extend(hint.into_bytes());
         if let (Some(ways), Some(budget)) = (&ways, job.budget) {
             print_ways(ways, budget, &mut said)?;

@@ -12,10 +12,14 @@
 //! | `shape` | which rows are interior, and how far a window moves in each tensor |
 //! | `follow` | the steps of a hop, followed over many windows |
 //! | `rings` | where rings lie |
+//! | `hops` | a model of standard operators that takes the new frames, for TFLM |
 
 mod follow;
+mod hops;
 mod rings;
 mod shape;
+
+pub use hops::{Hops, NoHops};
 
 use super::{Form, StreamOp};
 use serenity_ir::TensorId;

@@ -28,7 +28,7 @@ impl Prefix {
         Some((macs.iter().sum::<u64>() / shape.phases as u64, bytes))
     }
 
-    fn hop(&self, hop: u64) -> Option<i64> {
+    pub(super) fn hop(&self, hop: u64) -> Option<i64> {
         i64::try_from(hop).ok().filter(|hop| (1..=self.shapes[0].rows).contains(hop))
     }
 
