@@ -4,6 +4,7 @@ use super::decide::{Decision, DecisionWork, decide};
 use super::inference::Inference;
 use super::part::{self, Part};
 use super::refutation::{self, Found};
+use super::releases;
 use super::sides::{Directions, Round, Sides};
 use super::{Rules, beam, local};
 use crate::{Problem, bits, bounds, heuristic, walk};
@@ -19,7 +20,7 @@ const REROOT_AFTER: u64 = 6;
 /// and the decision procedure starts after so many, with as many.
 const DECIDE_AFTER: u64 = 16;
 
-/// Floods that branch over what is let go next join after so many.
+/// Where most ops let nothing go, floods that branch over what is let go next join after so many.
 const RELEASES_AFTER: u64 = 32;
 
 /// How the work on a problem ended.
@@ -195,7 +196,7 @@ impl<'a, 'w> Engine<'a, 'w> {
                     return Some(Progressed::Settled);
                 }
             }
-            if pace.is_time_for_releases() && by_releases.get().is_none() {
+            if pace.is_time_for_releases() && by_releases.get().is_none() && releases::are_rare(problem) {
                 let directions = by_releases.get_or_init(|| Directions::by_releases(problem));
                 sides.add(directions, self.rules, sides.level());
             }

@@ -18,6 +18,13 @@ use super::closure::{Closure, Rows};
 use super::instance::State;
 use crate::{Problem, bits};
 
+/// Is it likely to help? At least every third op must add to something, else most ops let something go.
+pub(super) fn are_rare(problem: &Problem) -> bool {
+    let is_sum = |&b: &u32| problem.buffers[b as usize].writers.len() > 1;
+    let adds = problem.writes.iter().filter(|written| written.iter().any(is_sum)).count();
+    3 * adds >= problem.len().max(1)
+}
+
 /// For every buffer, the ops that must have run when it goes.
 pub(super) struct Releases {
     before: Rows,
@@ -110,4 +117,88 @@ impl Releases {
 
 fn is_part(one: &[u64], other: &[u64]) -> bool {
     one.iter().zip(other).all(|(one, other)| one & !other == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::{Ended, Engine};
+    use super::super::flood::{Event, Flood};
+    use super::super::instance::Instance;
+    use super::super::testing::{NEVER, is_order, least_peak};
+    use super::super::{Rules, walk};
+    use super::*;
+    use crate::rng::Rng;
+    use crate::{Buffer, OpIndex};
+    use serenity_search::{Limits, Watch};
+
+    /// Sums of results: every op reads one tensor and adds to another. Now and then something is kept, or an op only reads.
+    fn sums(random: &mut Rng) -> Problem {
+        let tensors = 3 + random.below(4) as usize;
+        let mut pairs = Vec::new();
+        for to in 1..tensors {
+            for from in 0..to {
+                if pairs.len() < 10 && (from + 1 == to || random.below(2) == 0) {
+                    pairs.push((from, to));
+                }
+            }
+        }
+        let ops = |of: &dyn Fn(&(usize, usize)) -> bool| -> Vec<OpIndex> {
+            (0..).zip(&pairs).filter(|(_, pair)| of(pair)).map(|(op, _)| OpIndex(op)).collect()
+        };
+        let mut edges = Vec::new();
+        let mut buffers = Vec::new();
+        for tensor in 0..tensors {
+            let (writers, readers) = (ops(&|pair| pair.1 == tensor), ops(&|pair| pair.0 == tensor));
+            for &writer in &writers {
+                edges.extend(readers.iter().map(|&reader| (writer, reader)));
+            }
+            let bytes = 1 + random.below(3);
+            let is_kept = readers.is_empty() || random.below(6) == 0;
+            let from_start = writers.is_empty();
+            buffers.push(Buffer { bytes, writers, readers, from_start, to_end: is_kept });
+        }
+        Problem::new(pairs.len() as u32, buffers, edges).unwrap()
+    }
+
+    fn solved(instance: &Instance, ceiling: u64) -> (Option<Vec<u32>>, u64) {
+        let rules = Rules::default();
+        let mut flood = Flood::new(instance, &rules, 0);
+        loop {
+            match flood.run(2, ceiling, u64::MAX, NEVER) {
+                Event::Solved(heads) => return (Some(heads), flood.level),
+                Event::Ceiling => return (None, flood.level),
+                Event::Budget => {}
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_settled_at_their_least_peak() {
+        let mut random = Rng::new(7);
+        let mut rare = 0;
+        for _ in 0..1000 {
+            let problem = sums(&mut random);
+            let least = least_peak(&problem);
+            for problem in [problem.clone(), problem.reversed()] {
+                let instance = Instance::by_releases(problem);
+                let (heads, level) = solved(&instance, u64::MAX);
+                let order = instance.expand(&heads.unwrap());
+                assert!(is_order(&instance.problem, &order));
+                assert_eq!((level, walk::peak_of(&instance.problem, &order)), (least, least));
+                assert_eq!(solved(&instance, least).0, None);
+            }
+            // So little patience that all of the machinery is used.
+            let rules =
+                Rules { patience: 1, beam: false, lazy: false, precedence: false, ..Rules::default() };
+            let limits = Limits::default();
+            let mut watch = Watch::new(&limits, None);
+            let mut engine = Engine::new(&problem, &rules, (1, u64::MAX, u64::MAX), 0, &mut watch);
+            assert!(matches!(engine.settle(u64::MAX), Ended::Settled));
+            let order = engine.order();
+            assert!(is_order(&problem, &order));
+            assert_eq!((engine.floor, walk::peak_of(&problem, &order)), (least, least));
+            rare += usize::from(are_rare(&problem));
+        }
+        assert!(rare > 500, "{rare}");
+    }
 }

@@ -25,7 +25,7 @@ pub struct Rules {
     pub components: bool,
     /// R10: replace modules by chains before anything else.
     pub modules: bool,
-    /// R11: where floods take long, let others branch over what is let go next.
+    /// R11: where floods take long and most ops let nothing go, let others branch over what is let go next.
     pub releases: bool,
     /// Replace trees by chains before everything else, modules included.
     pub trees: bool,
