@@ -47,7 +47,7 @@ pub fn least(graph: &Graph, patches: &[Patch], taken: &BTreeSet<OpId>) -> Option
         }
     }
     let settings = Settings { sums: Sums::Accumulator, rounds_integers: true };
-    let Rewriting { graph, terms, .. } = apply_cheaper(graph, patches, &settings, &open).ok()?;
+    let Rewriting { graph, terms, .. } = apply_cheaper(graph, patches, settings, &open).ok()?;
     Some(Least { graph, terms, open })
 }
 

@@ -198,23 +198,26 @@ mod tests {
             (state >> 20) as usize % limit
         };
         let nodes = 7 + below(4);
-        let mut text = String::from("t0:float32[1,1,1,4]\n");
+        let mut lines = vec![String::from("t0:float32[1,1,1,4]")];
         let mut is_read = vec![false; nodes + 1];
         for node in 1..=nodes {
             let mut terms: Vec<usize> = (0..=below(3)).map(|_| node - 1 - below(node.min(6))).collect();
             terms.sort_unstable();
             terms.dedup();
-            terms.iter().for_each(|&term| is_read[term] = true);
+            for &term in &terms {
+                is_read[term] = true;
+            }
             let terms: Vec<String> = terms.iter().map(|term| format!("t{term}")).collect();
-            text += &format!(
-                "t{node}:float32[1,1,1,4] = SEPARABLE_CONV_2D {} input_weights=[{}]\n",
-                terms.join(" "),
-                vec!["0.5"; terms.len()].join(",")
-            );
+            let factors = vec!["0.5"; terms.len()].join(",");
+            let terms = terms.join(" ");
+            lines.push(format!(
+                "t{node}:float32[1,1,1,4] = SEPARABLE_CONV_2D {terms} input_weights=[{factors}]"
+            ));
         }
         let outputs: Vec<String> =
             (1..=nodes).filter(|&node| !is_read[node]).map(|node| format!("t{node}")).collect();
-        sketch(&format!("{text}-> {}", outputs.join(" ")))
+        lines.push(format!("-> {}", outputs.join(" ")));
+        sketch(&lines.join("\n"))
     }
 
     /// All sets of patches, scheduled one by one.
