@@ -3,11 +3,11 @@
 //! Under the memory model `paper` more patches never need more. The proof is in this crate's `DESIGN.md`; here are its
 //! conditions. Where one fails, nothing is claimed.
 
-use crate::apply::is_cut_short;
+use crate::apply::{apply_cheaper, is_cut_short};
 use crate::sum::Sum;
-use crate::{Action, Patch, Rewriting, Settings, Sums, apply};
+use crate::{Action, Patch, Rewriting, Settings, Sums};
 use serenity_ir::{Graph, OpId, Role, Tensor, TensorId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph that in its best order needs no more, under the memory model `paper`, than `graph` with any of the sets of
 /// these patches in its best order.
@@ -17,35 +17,38 @@ pub struct Least {
     pub graph: Graph,
     /// Per patch that sums, by its op: the ops that make the terms.
     pub terms: BTreeMap<OpId, Vec<OpId>>,
-    /// Are all patches in it as they would be applied? Then the set of all patches is the best.
-    pub is_real: bool,
+    /// The ops in the cheaper form. If there are none, the set of all patches is the best.
+    pub open: BTreeSet<OpId>,
 }
 
-/// The graph that bounds the choice among `patches`; `None` if they do not fulfil the conditions of the proof.
-pub fn least(graph: &Graph, patches: &[Patch]) -> Option<Least> {
+/// The graph that bounds the choice among `patches`; `None` if they do not fulfil the conditions of the proof. Only sets
+/// with the patches of the ops `taken` are bounded: the graph has these as they would be applied.
+pub fn least(graph: &Graph, patches: &[Patch], taken: &BTreeSet<OpId>) -> Option<Least> {
     let has_accumulators = graph.op_ids().any(|op| graph.op(op).kind.role() == Role::Accumulate);
     let removes_ops = patches.iter().any(|patch| matches!(patch.action, Action::Bypass { .. }));
     if has_accumulators || is_cut_short(graph, patches) || (removes_ops && !views_hold_their_pieces(graph)) {
         return None;
     }
-    let mut is_real = true;
+    let mut open = BTreeSet::new();
     for patch in patches {
         match &patch.action {
             Action::Split { op, .. } if is_split_evenly(graph, *op) => {}
             Action::Bypass { op, .. } if writes_no_less(graph, *op) => {}
             Action::Accumulate { op, .. } => {
                 let sum = Sum::of(graph, *op)?;
-                is_real &= never_needs_more(graph, *op, &sum);
                 if !holds_its_partial_sums(graph, *op, &sum) {
                     return None;
+                }
+                if !taken.contains(op) && !never_needs_more(graph, *op, &sum) {
+                    open.insert(*op);
                 }
             }
             Action::Split { .. } | Action::Bypass { .. } | Action::Relayout(_) => return None,
         }
     }
-    let settings = Settings { sums: Sums::Least, rounds_integers: true };
-    let Rewriting { graph, terms, .. } = apply(graph, patches, &settings).ok()?;
-    Some(Least { graph, terms, is_real })
+    let settings = Settings { sums: Sums::Accumulator, rounds_integers: true };
+    let Rewriting { graph, terms, .. } = apply_cheaper(graph, patches, settings, &open).ok()?;
+    Some(Least { graph, terms, open })
 }
 
 /// Do the parts of the op together read and write what the op does, and nothing else?
@@ -94,7 +97,7 @@ fn holds_its_partial_sums(graph: &Graph, op: OpId, sum: &Sum) -> bool {
 
 /// Does it never need more to add the terms one by one? An op that begins with a sum then holds the sum besides its
 /// result, which must take the place of something that dies with the op.
-pub(crate) fn never_needs_more(graph: &Graph, op: OpId, sum: &Sum) -> bool {
+fn never_needs_more(graph: &Graph, op: OpId, sum: &Sum) -> bool {
     let accumulator = bytes(graph, model_of_accumulator(graph, op, sum));
     let dies_here = |tensor: TensorId| {
         graph.consumers(tensor) == [op]

@@ -76,9 +76,6 @@ pub enum Sums {
     /// By ops that add into one accumulator, counted as if a runtime added each result into a place of its own: the
     /// best order of such a graph shows in which order a chain should add.
     Draft,
-    /// As [`Accumulator`](Self::Accumulator), but an op that begins with a sum adds into its own result, unless a sum
-    /// before it never needs more. No more memory can be needed by either: see [`least`].
-    Least,
 }
 
 impl Settings {

@@ -15,7 +15,7 @@ use crate::treatment::Treatment;
 use crate::{Action, Patch, PatchError, Settings};
 use decisions::Decisions;
 use serenity_ir::{Graph, OpId, Role, TensorId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use writer::Writer;
 
 /// A rewritten graph.
@@ -84,11 +84,22 @@ pub(crate) fn is_cut_short(graph: &Graph, patches: &[Patch]) -> bool {
 /// # Errors
 /// If the patches do not belong to this graph, or contradict each other.
 pub fn apply(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Rewriting, PatchError> {
+    apply_cheaper(graph, patches, *settings, &BTreeSet::new())
+}
+
+/// Applies all patches to a graph, but the ops of `cheaper`, which begin with a sum, add its terms into their own result.
+/// The graph needs less memory than one that can be run: see [`least`](crate::least).
+pub(crate) fn apply_cheaper(
+    graph: &Graph,
+    patches: &[Patch],
+    settings: Settings,
+    cheaper: &BTreeSet<OpId>,
+) -> Result<Rewriting, PatchError> {
     if patches.iter().any(|patch| matches!(patch.action, Action::Relayout(_))) {
-        return relayout::relaid(graph, patches, *settings);
+        return relayout::relaid(graph, patches, settings);
     }
     let decisions = Decisions::new(graph, patches)?;
-    let mut writer = Writer::new(graph, settings);
+    let mut writer = Writer::new(graph, &settings, cheaper);
     let mut pieces: BTreeMap<TensorId, Pieces> = BTreeMap::new();
     for id in graph.file_order() {
         if decisions.is_gone(id) {

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The graph with these patches, all of which give a region another layout.
 pub(super) fn relaid(graph: &Graph, patches: &[Patch], settings: Settings) -> Result<Rewriting, PatchError> {
-    let mut writer = Writer::new(graph, &settings);
+    let no_sums = BTreeSet::new();
+    let mut writer = Writer::new(graph, &settings, &no_sums);
     let mut gone: BTreeSet<OpId> = BTreeSet::new();
     let mut moved: BTreeMap<OpId, &Relayout> = BTreeMap::new();
     let mut instead: BTreeMap<TensorId, TensorId> = BTreeMap::new();

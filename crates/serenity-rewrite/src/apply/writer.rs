@@ -5,17 +5,18 @@ use super::decisions::Decisions;
 use super::describe::{joined, rename, set_constant};
 use super::{NewConstant, Origin, Pieces, Rewriting};
 use crate::constants::part_of_quantization;
-use crate::least::never_needs_more;
 use crate::sum::Sum;
 use crate::treatment::{Apart, Slice, Sums, computed_from_constants, is_onnx};
 use crate::{PatchError, Settings};
 use serde_json::json;
 use serenity_ir::{Attributes, Graph, GraphBuilder, Op, OpId, OpKind, Operator, Tensor, TensorId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct Writer<'a> {
     graph: &'a Graph,
     pub(super) settings: &'a Settings,
+    /// Ops that begin with a sum and add its terms into their own result, which no kernel does.
+    cheaper: &'a BTreeSet<OpId>,
     /// The old ones, then the new ones.
     tensors: Vec<Tensor>,
     ops: Vec<Written>,
@@ -50,9 +51,9 @@ impl Range {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(graph: &'a Graph, settings: &'a Settings) -> Self {
+    pub(super) fn new(graph: &'a Graph, settings: &'a Settings, cheaper: &'a BTreeSet<OpId>) -> Self {
         let tensors = graph.tensors().to_vec();
-        Self { graph, settings, tensors, ops: Vec::new() }
+        Self { graph, settings, cheaper, tensors, ops: Vec::new() }
     }
 
     /// The op as it was, but for what the patches change in it.
@@ -160,8 +161,7 @@ impl<'a> Writer<'a> {
         let old = self.graph.op(id);
         let terms: Vec<TensorId> = sum.terms.iter().map(|term| decisions.resolve(term.tensor)).collect();
         let order = order_or_as_it_is(order, terms.len());
-        let is_real = self.settings.sums != crate::Sums::Least || never_needs_more(self.graph, id, sum);
-        let feeds = sum.feeds.filter(|_| is_real);
+        let feeds = sum.feeds.filter(|_| !self.cheaper.contains(&id));
         let (output, activation) = match feeds {
             None => (old.outputs[0], old.attributes.get("activation").cloned()),
             Some(_) => (self.add_like(terms[0], &format!("sum of {}", self.graph.op_label(id))), None),

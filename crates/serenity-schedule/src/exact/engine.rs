@@ -4,10 +4,12 @@ use super::decide::{Decision, DecisionWork, decide};
 use super::inference::Inference;
 use super::part::{self, Part};
 use super::refutation::{self, Found};
+use super::releases;
 use super::sides::{Directions, Round, Sides};
 use super::{Rules, beam, local};
 use crate::{Problem, bits, bounds, heuristic, walk};
 use serenity_search::{StopReason, Watch};
+use std::cell::OnceCell;
 
 /// Rounds do not grow beyond this, so that progress is shown and limits are kept.
 const LONGEST_ROUND: u64 = 1 << 15;
@@ -17,6 +19,9 @@ const WIDE_BEAMS: [usize; 3] = [128, 512, 2048];
 const REROOT_AFTER: u64 = 6;
 /// and the decision procedure starts after so many, with as many.
 const DECIDE_AFTER: u64 = 16;
+
+/// Where most ops let nothing go, floods that branch over what is let go next join after so many.
+const RELEASES_AFTER: u64 = 32;
 
 /// How the work on a problem ended.
 pub(super) enum Ended {
@@ -166,6 +171,7 @@ impl<'a, 'w> Engine<'a, 'w> {
         last: u64,
     ) -> Option<Progressed> {
         let directions = Directions::of(problem, self.rules);
+        let by_releases = OnceCell::new();
         let mut sides = Sides::new(&directions, self.rules, self.parts[index].lower.max(self.floor));
         let before = pace.expanded;
         loop {
@@ -189,6 +195,10 @@ impl<'a, 'w> Engine<'a, 'w> {
                 if self.is_settled(index) {
                     return Some(Progressed::Settled);
                 }
+            }
+            if pace.is_time_for_releases() && by_releases.get().is_none() && releases::are_rare(problem) {
+                let directions = by_releases.get_or_init(|| Directions::by_releases(problem));
+                sides.add(directions, self.rules, sides.level());
             }
             if let Some(cuts) = inference.cuts_after(pace.expanded) {
                 let has_more = self.infer(index, inference, cuts);
@@ -346,6 +356,10 @@ impl<'a> Pace<'a> {
 
     fn is_time_to_reroot(&self) -> bool {
         self.rules.reroot && self.expanded >= REROOT_AFTER.saturating_mul(self.patience)
+    }
+
+    fn is_time_for_releases(&self) -> bool {
+        self.rules.releases && self.expanded >= RELEASES_AFTER.saturating_mul(self.patience)
     }
 
     /// Questions take an eighth of what floods do, or the last one more.

@@ -12,6 +12,7 @@ use super::Rules;
 use super::commit;
 use super::eager;
 use super::instance::{Instance, State};
+use super::releases::Releases;
 use crate::bits;
 use hashbrown::HashTable;
 use std::cmp::Reverse;
@@ -257,7 +258,10 @@ impl<'a> Flood<'a> {
                 heads.extend(self.table.path_to(id));
                 return Event::Solved(heads);
             }
-            self.expand(id, ceiling, &mut scratch);
+            match &self.instance.releases {
+                None => self.expand(id, ceiling, &mut scratch),
+                Some(releases) => self.expand_by(releases, id, ceiling, &mut scratch),
+            }
         }
     }
 
@@ -301,6 +305,42 @@ impl<'a> Flood<'a> {
             }
         }
         if blocked < ceiling {
+            self.waiting.push(Reverse((blocked, id)));
+        }
+    }
+
+    /// Explores the state `id`, which has been loaded, by what can be let go next.
+    fn expand_by(&mut self, releases: &Releases, id: u32, ceiling: u64, scratch: &mut Scratch) {
+        let instance = self.instance;
+        let Scratch { state, child, trail, .. } = scratch;
+        let hash = self.table.hash[id as usize];
+        let key = |heads: &[u32]| heads.iter().fold(hash, |hash, &head| hash ^ instance.keys[head as usize]);
+        trail.clear();
+        if self.rules.eager {
+            eager::close(instance, state, self.level, trail);
+            if !trail.is_empty() {
+                // The level has risen since this state was made, or it is the root.
+                self.add(state, key(trail), id, trail);
+                return;
+            }
+        }
+        let (next, blocked) = releases.next(&instance.problem, state, self.level);
+        for release in next {
+            child.clone_from(state);
+            for &op in &release.ops {
+                let cost = instance.cost(&mut child.done, child.in_use, op);
+                instance.advance(child, op, cost.after);
+            }
+            trail.clone_from(&release.ops);
+            if self.rules.eager {
+                eager::close(instance, child, self.level, trail);
+            }
+            if self.add(child, key(trail), id, trail) {
+                // The table is gone, and with it this state.
+                return;
+            }
+        }
+        if let Some(blocked) = blocked.filter(|&blocked| blocked < ceiling) {
             self.waiting.push(Reverse((blocked, id)));
         }
     }
@@ -386,6 +426,12 @@ mod tests {
                 rules.turn_off(rule);
                 for problem in [problem.clone(), problem.reversed()] {
                     let instance = Instance::new(problem, rules.lazy);
+                    let (heads, level) = solve(&instance, &rules, u64::MAX);
+                    let order = instance.expand(&heads.unwrap());
+                    assert!(is_order(&instance.problem, &order), "{rule}");
+                    assert_eq!((level, peak_of(&instance.problem, &order)), (least, least), "{rule}");
+                    assert_eq!(solve(&instance, &rules, least).0, None, "{rule}");
+                    let instance = Instance::by_releases(instance.problem);
                     let (heads, level) = solve(&instance, &rules, u64::MAX);
                     let order = instance.expand(&heads.unwrap());
                     assert!(is_order(&instance.problem, &order), "{rule}");

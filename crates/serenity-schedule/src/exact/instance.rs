@@ -16,6 +16,7 @@
 //! So a search branches over the others, the *heads*, alone; a move runs a head with its lazy ops that have not run yet.
 
 use super::closure::{Closure, Rows};
+use super::releases::Releases;
 use crate::{Problem, bits};
 
 /// Longer blocks would make every move costly.
@@ -35,6 +36,8 @@ pub(super) struct Instance {
     pub(super) affects: Rows,
     /// For every op, the heads in whose move it may run.
     pub(super) moved_by: Vec<Vec<u32>>,
+    /// What can be let go next, if a search branches over that.
+    pub(super) releases: Option<Releases>,
     /// One well-mixed word an op, for hashing sets of heads.
     pub(super) keys: Vec<u64>,
 }
@@ -81,6 +84,7 @@ impl Instance {
             enables: vec![Vec::new(); n],
             affects: Rows::new(n, problem.words()),
             moved_by: vec![Vec::new(); n],
+            releases: None,
             keys: crate::dp::hash_keys(problem.ops),
             problem,
         };
@@ -109,6 +113,12 @@ impl Instance {
         }
         instance.find_affected();
         instance
+    }
+
+    /// For a search that branches over what is let go next. Every op is a head: such a search does not know of lazy ops.
+    pub(super) fn by_releases(problem: Problem) -> Self {
+        let releases = Some(Releases::new(&problem));
+        Self { releases, ..Self::new(problem, false) }
     }
 
     fn find_affected(&mut self) {

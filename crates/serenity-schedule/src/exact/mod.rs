@@ -16,6 +16,7 @@
 //! | R7 | [`decide`] | work from the higher end |
 //! | R8, R9 | [`descent`] | valleys within valleys, component by component |
 //! | R10 | [`modules`] | what has one entry and one exit is a chain |
+//! | R11 | [`releases`] | branch over what is let go next |
 //! | L1 | [`cut_bound`] | what is in use while one op runs, at least |
 //! | L2 | [`precedence`] | what all orders within a limit have in common |
 //!
@@ -59,6 +60,7 @@ mod peaks;
 mod precedence;
 mod profile;
 mod refutation;
+mod releases;
 mod rules;
 mod sides;
 mod sliding;

@@ -25,6 +25,8 @@ pub struct Rules {
     pub components: bool,
     /// R10: replace modules by chains before anything else.
     pub modules: bool,
+    /// R11: where floods take long and most ops let nothing go, let others branch over what is let go next.
+    pub releases: bool,
     /// Replace trees by chains before everything else, modules included.
     pub trees: bool,
     /// L1: bound by a minimum cut for each op.
@@ -59,6 +61,7 @@ impl Default for Rules {
             descent: true,
             components: true,
             modules: true,
+            releases: true,
             trees: true,
             cut_bound: true,
             precedence: true,
@@ -86,6 +89,7 @@ const SWITCHES: &[Switch] = &[
     ("descent", |r| &mut r.descent),
     ("components", |r| &mut r.components),
     ("modules", |r| &mut r.modules),
+    ("releases", |r| &mut r.releases),
     ("trees", |r| &mut r.trees),
     ("cut-bound", |r| &mut r.cut_bound),
     ("precedence", |r| &mut r.precedence),

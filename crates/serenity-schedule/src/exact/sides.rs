@@ -22,6 +22,14 @@ impl Directions {
             backward: Instance::new(problem.reversed(), rules.lazy),
         }
     }
+
+    /// For floods that branch over what is let go next.
+    pub(super) fn by_releases(problem: &Problem) -> Self {
+        Self {
+            forward: Instance::by_releases(problem.clone()),
+            backward: Instance::by_releases(problem.reversed()),
+        }
+    }
 }
 
 /// The floods from both ends; from the beginning alone, if the rules say so.
@@ -58,13 +66,20 @@ pub(super) struct Round {
 
 impl<'d> Sides<'d> {
     pub(super) fn new(directions: &'d Directions, rules: &'d Rules, level: u64) -> Self {
+        let mut sides = Self { sides: Vec::new() };
+        sides.add(directions, rules, level);
+        sides
+    }
+
+    /// Adds floods of the same part.
+    pub(super) fn add(&mut self, directions: &'d Directions, rules: &'d Rules, level: u64) {
         let Directions { forward, backward } = directions;
         let side = |instance, is_forward| {
             let flood = Flood::new(instance, rules, level);
             Side { instance, is_forward, flood }
         };
-        let backward = rules.backward.then(|| side(backward, false));
-        Self { sides: std::iter::once(side(forward, true)).chain(backward).collect() }
+        self.sides.push(side(forward, true));
+        self.sides.extend(rules.backward.then(|| side(backward, false)));
     }
 
     /// One round of every flood, in parallel if that is worth a thread. The order that the first of them has found, if one has, and the states visited
@@ -132,7 +147,10 @@ impl<'d> Sides<'d> {
         let (mut prefix, mut suffix) = (Vec::new(), Vec::new());
         for side in &self.sides {
             let end = if side.is_forward { &mut prefix } else { &mut suffix };
-            *end = side.order(&side.flood.committed);
+            let settled = side.order(&side.flood.committed);
+            if settled.len() > end.len() {
+                *end = settled;
+            }
         }
         let begun: HashSet<&u32> = prefix.iter().collect();
         if suffix.iter().any(|op| begun.contains(op)) {

@@ -1,6 +1,7 @@
 //! Rewrites a model: its graph and, if it came from a file, the file.
 
 mod applied;
+mod branches;
 mod paper;
 mod pieces;
 mod search;

@@ -1,5 +1,6 @@
 //! Values sets of rewrites by the least peak of the rewritten graph.
 
+use super::branches::Branches;
 use super::pieces::settled;
 use super::rewrite_settings;
 use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
@@ -10,7 +11,7 @@ use crate::{Error, Input, Options};
 use serenity_ir::Operator::{ADD, ADD_N, Add, Sum};
 use serenity_ir::{Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{
-    Choice, Effort, Evaluation, Least, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find, least,
+    Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_schedule as scheduling;
@@ -115,62 +116,23 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, look: Lo
     }
     let model = if options.plan_arena { options.model.with_plan() } else { options.model };
     let sets = options.effort.sets(graph.ops().len(), look.share);
-    let all_sets = AllSets::new(graph, candidates, options, model);
-    let found = all_sets.as_ref().map(|sets| sets.schedule(options.effort.states_of_a_first_set(), None));
-    let floor = floor(graph, candidates, model).max(found.as_ref().map_or(0, |found| found.bound));
-    let close = all_sets.iter().zip(&found).map(|(sets, found)| sets.close_to(found, candidates));
-    let first = close.chain(look.first).collect();
+    let mut branches = Branches::new(graph, candidates, options, model);
+    let found = branches.as_mut().map(|branches| branches.search(sets));
+    let floor = floor(graph, candidates, model).max(found.as_ref().map_or(0, |found| found.floor));
+    let first = found.into_iter().map(|found| found.set).chain(look.first).collect();
     let evaluator = Evaluator::new(graph, model, floor, options);
     let effort = Effort { sets, first };
     let mut choice = choose(graph, candidates, &effort, floor, |patches, below| {
         evaluator.unless_over(below, || evaluator.worth(patches, below))
     });
-    if let Some(sets) = all_sets
+    if let Some(branches) = branches
         && !choice.is_proved()
     {
         let states = options.effort.states_of_an_order_alone(options.algorithm);
-        choice.floor = choice.floor.max(sets.schedule(states, Some(choice.after)).bound.min(choice.after));
+        choice.floor = choice.floor.max(branches.bound(states, choice.after));
         choice.stopped = choice.stopped.filter(|_| !choice.is_proved());
     }
     choice
-}
-
-/// Under the memory model `paper`: the graph that needs no more than any set of rewrites.
-struct AllSets<'a> {
-    least: Least,
-    problem: scheduling::Problem,
-    options: &'a Options,
-}
-
-impl<'a> AllSets<'a> {
-    fn new(graph: &Graph, candidates: &[Patch], options: &'a Options, model: MemoryModel) -> Option<Self> {
-        let least = model.runtime().accumulates().then(|| least(graph, candidates))??;
-        let problem = problem(&least.graph, &model.lifetimes(&least.graph));
-        Some(Self { least, problem, options })
-    }
-
-    fn schedule(&self, states: u64, wanted_below: Option<u64>) -> scheduling::Schedule {
-        let limits = self.options.limits.working(states);
-        let search = scheduling::Options { limits, wanted_below, ..search(self.options) };
-        scheduling::schedule(&self.problem, &search)
-    }
-
-    /// A set of rewrites, given by the ops of its patches, that needs about as much as the graph in this order.
-    fn close_to(&self, found: &scheduling::Schedule, candidates: &[Patch]) -> BTreeSet<OpId> {
-        let mut position = vec![0; found.order.len()];
-        for (at, op) in found.order.iter().enumerate() {
-            position[op.0 as usize] = at;
-        }
-        // Terms that are added one right after the other may as well be added all at once.
-        let is_spread = |terms: &Vec<OpId>| {
-            let mut at: Vec<usize> = terms.iter().map(|term| position[term.index()]).collect();
-            at.sort_unstable();
-            at.windows(2).any(|pair| pair[1] != pair[0] + 1)
-        };
-        let Least { terms, is_real, .. } = &self.least;
-        let is_wanted = |op: &OpId| *is_real || terms.get(op).is_none_or(is_spread);
-        candidates.iter().map(Patch::op).filter(is_wanted).collect()
-    }
 }
 
 /// A lower bound for every rewritten graph: an op that no patch changes still reads its inputs before it begins, and
