@@ -18,11 +18,12 @@ use super::closure::{Closure, Rows};
 use super::instance::State;
 use crate::{Problem, bits};
 
-/// Is it likely to help? At least every third op must add to something, else most ops let something go.
+/// May the rule be used, and is it likely to help? At least every third op must add to something, else most ops let
+/// something go. Where results are written over what they read, a set costs more in some orders than in others.
 pub(super) fn are_rare(problem: &Problem) -> bool {
     let is_sum = |&b: &u32| problem.buffers[b as usize].writers.len() > 1;
     let adds = problem.writes.iter().filter(|written| written.iter().any(is_sum)).count();
-    3 * adds >= problem.len().max(1)
+    problem.hand_overs.is_empty() && 3 * adds >= problem.len().max(1)
 }
 
 /// For every buffer, the ops that must have run when it goes.
