@@ -23,7 +23,8 @@ macro_rules! fragments {
 fragments! {
     Clamped: "clamped.c" needs [];
     Arithmetic: "arithmetic.c" needs [Clamped];
-    Wide: "wide.c" needs [];
+    LoadF32: "load_f32.c" needs [];
+    Wide: "wide.c" needs [LoadF32];
     LoadS16: "load_s16.c" needs [];
     StoreS16: "store_s16.c" needs [];
     LoadU32: "load_u32.c" needs [];
@@ -95,7 +96,7 @@ fragments! {
     ReduceF32: "reduce_f32.c" needs [Wide];
     Gather: "gather.c" needs [];
     Take: "take.c" needs [Clamped, LoadU32];
-    Compare: "compare.c" needs [LoadU32, Pairs, Wide];
+    Compare: "compare.c" needs [LoadF32, LoadU32, Pairs];
     Choose: "choose.c" needs [];
     Space: "space.c" needs [];
     ConvRowsS8: "conv_rows_s8.c" needs [ConvS8];

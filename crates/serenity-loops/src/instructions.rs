@@ -22,12 +22,7 @@ use serenity_ir::{Call, Graph};
 
 /// The estimated instructions of a graph without loops, on CMSIS-NN.
 pub fn instructions_of(graph: &Graph) -> u64 {
-    instructions_by(Measured::CmsisNn, graph)
-}
-
-/// The estimated instructions of a graph without loops, whatever types of numbers it multiplies.
-pub fn instructions_by(on: Measured, graph: &Graph) -> u64 {
-    run_on(on.speed(), graph)
+    run_on(Measured::CmsisNn.speed(), graph)
 }
 
 /// The estimated instructions of a graph without loops; `None` if it multiplies numbers of a type for which nothing was

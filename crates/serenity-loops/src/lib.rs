@@ -44,7 +44,7 @@ mod window;
 
 pub use clusters::{Clusters, Joined};
 pub use floor::{Because, Floor};
-pub use instructions::{instructions_by, instructions_of, instructions_on};
+pub use instructions::{instructions_of, instructions_on};
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Counted, Windows};

@@ -103,7 +103,7 @@ pub struct Choice {
     pub bytes: u64,
     /// Multiplications that the loops add.
     pub extra_macs: u64,
-    /// Estimated instructions that the loops add.
+    /// Estimated instructions that the loops add with CMSIS-NN.
     pub extra_instructions: u64,
     /// Estimated bytes that the loops add to the tail of the arena.
     pub tail: u64,
@@ -111,19 +111,18 @@ pub struct Choice {
 
 impl<'g> Windows<'g> {
     /// Finds all windows of the main graph in an order, for each of these kernels of TFLM. `None` if the model cannot
-    /// run. Instructions are those of the kernels that `on` names.
+    /// run.
     pub fn by_kernels(
         graphs: &'g [Graph],
         order: &[OpId],
         kernels: &[Kernels],
-        on: Measured,
         is_over: impl Fn() -> bool,
     ) -> Option<Vec<Self>> {
         let mut all: Vec<Self> = kernels
             .iter()
             .map(|&kernels| Self::without_any(graphs, order, kernels))
             .collect::<Option<_>>()?;
-        look(&mut all, kernels, on, is_over);
+        look(&mut all, kernels, is_over);
         Some(all)
     }
 
@@ -272,8 +271,8 @@ impl<'g> Windows<'g> {
 }
 
 /// Finds the windows of one model in one order for several kernels, which share the programs of each window.
-fn look(all: &mut [Windows], kernels: &[Kernels], on: Measured, is_over: impl Fn() -> bool) {
-    let costs: Vec<(Costs, Measured)> = kernels.iter().map(|&kernels| (Costs::new(kernels), on)).collect();
+fn look(all: &mut [Windows], kernels: &[Kernels], is_over: impl Fn() -> bool) {
+    let costs: Vec<Costs> = kernels.iter().map(|&kernels| Costs::new(kernels)).collect();
     let worth: Vec<u64> =
         all.iter().map(|one| one.live.iter().copied().max().unwrap_or(0) / 100 * WORTH_A_LOOK).collect();
     let mut found: Vec<_> = all.iter().map(|_| BTreeMap::new()).collect();
@@ -337,7 +336,7 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
 }
 
 /// The ways in which a window needs less than it does now: `others` are the bytes in use that it does not touch.
-fn ways(programs: &mut Programs, others: u64, most: u64, (costs, on): &(Costs, Measured)) -> Vec<PricedWay> {
+fn ways(programs: &mut Programs, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay> {
     let window = programs.window;
     let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
     let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
@@ -357,7 +356,7 @@ fn ways(programs: &mut Programs, others: u64, most: u64, (costs, on): &(Costs, M
             + TAIL_OF_A_CARRY * program.carries.len() as u64
             + ahead;
         if bytes < most {
-            let extra_instructions = extra_instructions(window, program, on.speed());
+            let extra_instructions = extra_instructions(window, program, Measured::CmsisNn.speed());
             found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
         }
         bytes < most

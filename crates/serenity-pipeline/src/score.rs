@@ -5,8 +5,8 @@ use crate::need::whole_need;
 use crate::variant::Changes;
 use crate::{Loops, Need, Optimized};
 use serenity_ir::Graph;
-use serenity_loops::{Measured, RowLocal, instructions_by, instructions_on};
-use serenity_runtimes::MemoryModel;
+use serenity_loops::{RowLocal, instructions_of};
+use serenity_runtimes::Kernels;
 
 /// For every percent of the whole arena that loops save, a run may take this many percent more instructions.
 const INSTRUCTIONS_FOR_BYTES: u128 = 4;
@@ -19,7 +19,7 @@ pub(crate) enum Score {
     Fits {
         /// Multiplications of a run.
         macs: u64,
-        /// Instructions of a run, by estimate.
+        /// Instructions of a run on CMSIS-NN, by estimate.
         instructions: u64,
         need: u64,
         changes: Changes,
@@ -31,7 +31,7 @@ pub(crate) enum Score {
         changes: Changes,
         /// The need, averaged over these sets of kernels.
         mean: u64,
-        /// Instructions of a run, by estimate.
+        /// Instructions of a run on CMSIS-NN, by estimate.
         instructions: u64,
     },
 }
@@ -49,11 +49,10 @@ pub(crate) struct Cost {
 
 impl Cost {
     pub(crate) fn of(one: &Optimized, budget: Option<u64>) -> Self {
-        let macs = match &one.plan.loops {
-            Some(loops) => loops.macs + loops.extra_macs,
-            None => macs_of(one.model.graph()),
+        let (macs, instructions) = match &one.plan.loops {
+            Some(loops) => (loops.macs + loops.extra_macs, loops.instructions + loops.extra_instructions),
+            None => (macs_of(one.model.graph()), instructions_of(one.model.graph())),
         };
-        let instructions = instructions_of_run(one);
         let fits = budget.is_some_and(|budget| Need::of(&one.model, &one.plan).to_be_safe() <= budget);
         Self { need: whole_need(&one.model, &one.plan), mean: mean_need(one), fits, macs, instructions }
     }
@@ -85,14 +84,14 @@ impl Cost {
 pub(crate) struct Trade {
     pub(crate) loops: Loops,
     without: Cost,
-    /// Is there an estimate of instructions for the kernels of emitted C, with numbers of these types?
+    /// Is the estimate of instructions about these kernels? Emitted C has kernels of its own.
     knows_the_time: bool,
 }
 
 impl Trade {
     /// Loops are compared with `without`, the plan without any.
     pub(crate) fn new(loops: Loops, without: &Optimized) -> Self {
-        let knows_the_time = knows_the_time(without.plan.model, without.model.graph());
+        let knows_the_time = !without.plan.model.kernels().is_some_and(Kernels::are_emitted);
         Self { loops, without: Cost::of(without, loops.enough), knows_the_time }
     }
 
@@ -117,29 +116,6 @@ impl Trade {
         let (all, run) = (u128::from(self.without.need), u128::from(self.without.instructions));
         saved > 0 && saved * run * INSTRUCTIONS_FOR_BYTES >= extra * all
     }
-}
-
-/// The kernels whose instructions decide about loops: those of emitted C for itself, CMSIS-NN for TFLM.
-pub(crate) fn judged_by(model: MemoryModel) -> Measured {
-    let emitted = model.kernels().filter(|kernels| kernels.are_emitted());
-    emitted.and_then(Measured::of).unwrap_or(Measured::CmsisNn)
-}
-
-/// Are the instructions of this graph known well enough to decide about loops? Emitted C without measured kernels leaves
-/// the decision to memory.
-pub(crate) fn knows_the_time(model: MemoryModel, graph: &Graph) -> bool {
-    match model.kernels().filter(|kernels| kernels.are_emitted()) {
-        Some(kernels) => Measured::of(kernels).is_some_and(|on| instructions_on(on, graph).is_some()),
-        None => true,
-    }
-}
-
-/// The estimated instructions of a planned model.
-fn instructions_of_run(one: &Optimized) -> u64 {
-    let on = judged_by(one.plan.model);
-    let Some(loops) = &one.plan.loops else { return instructions_by(on, one.model.graph()) };
-    let run = loops.runs.iter().find(|(measured, _)| on == *measured && on != Measured::CmsisNn);
-    run.map_or(loops.instructions + loops.extra_instructions, |&(_, instructions)| instructions)
 }
 
 /// Multiplications of the operators of a graph that work row by row, such as convolutions.

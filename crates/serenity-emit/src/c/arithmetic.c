@@ -5,11 +5,6 @@ static inline int32_t kn_plus(int32_t sum, int32_t more)
     return (int32_t)((uint32_t)sum + (uint32_t)more);
 }
 
-static inline int32_t kn_low_product(int32_t value, int32_t by)
-{
-    return (int32_t)((uint32_t)value * (uint32_t)by);
-}
-
 static inline int32_t kn_scaled(int32_t value, int32_t multiplier, int32_t shift)
 {
     const int64_t half = (int64_t)1 << 30;
@@ -18,5 +13,5 @@ static inline int32_t kn_scaled(int32_t value, int32_t multiplier, int32_t shift
         return (int32_t)(((int64_t)(int32_t)((uint32_t)value << shift) * multiplier + half) >> 31);
     }
     high = (int32_t)(((int64_t)value * multiplier + half) >> 31);
-    return (((high + (high >> 31)) >> (-shift - 1)) + 1) >> 1;
+    return ((kn_plus(high, high >> 31) >> (-shift - 1)) + 1) >> 1;
 }

@@ -56,6 +56,11 @@ static inline int32_t kn_dot(const int8_t *x, const int8_t *w, int32_t count)
     return sum;
 }
 
+static inline int32_t kn_low_product(int32_t value, int32_t by)
+{
+    return (int32_t)((uint32_t)value * (uint32_t)by);
+}
+
 /* The weights of one filter that stand over the padding, added up. */
 static int32_t kn_outside(const struct kn_conv_s8 *p, const int8_t *w, struct kn_span rows, struct kn_span columns)
 {

@@ -13,7 +13,7 @@ use crate::checked::plan_faults;
 use crate::effort::SHARE_OF_A_SET;
 use crate::need::whole_need;
 use crate::peak;
-use crate::score::{Cost, Trade, judged_by, knows_the_time};
+use crate::score::{Cost, Trade};
 use crate::stages::order::unchecked;
 use crate::stages::place::bound_with_loops;
 use crate::variant::Changes;
@@ -23,7 +23,7 @@ use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{
-    Choice, Clusters, Counted, Floor, Joined, Loop, Looped, Spread, Windows, instructions_by,
+    Choice, Clusters, Counted, Floor, Joined, Loop, Looped, Spread, Windows, instructions_of,
 };
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, live_peak, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
@@ -63,7 +63,7 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     let trade = Trade::new(loops, found);
     let whole = whole_need(&found.model, &found.plan);
     let tail = whole - found.plan.after.needs();
-    let without = instructions_by(judged_by(found.plan.model), found.model.graph());
+    let without = instructions_of(found.model.graph());
     let needs = |choice: &Choice| choice.bytes + choice.tail + tail;
     let takes = |choice: &Choice| without + choice.extra_instructions;
     let all =
@@ -157,7 +157,7 @@ impl Search<'_> {
     /// the least memory in use.
     fn worth_planning<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
         let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
-        let without = instructions_by(judged_by(self.found.plan.model), self.found.model.graph());
+        let without = instructions_of(self.found.model.graph());
         let may_be_worth_it = |(.., choice): &Chosen| {
             let at_best = needs(choice) - needs(choice) / ESTIMATES_ARE_WITHIN + tail;
             self.asked.trade.are_worth_it(at_best, without + choice.extra_instructions)
@@ -334,12 +334,11 @@ fn look<'g>(
     options: &Options,
 ) -> Vec<Vec<Looked<'g>>> {
     let is_over = || options.limits.are_over();
-    let is_known = grounds.first().is_some_and(|ground| knows_the_time(options.model, &ground.graphs[0]));
-    let counted = if is_known { Counted::InstructionsToo } else { Counted::Multiplications };
-    let on = judged_by(options.model);
+    let are_emitted = options.model.kernels().is_some_and(Kernels::are_emitted);
+    let counted = if are_emitted { Counted::Multiplications } else { Counted::InstructionsToo };
     let mut looked: Vec<Vec<Looked>> = kernels.iter().map(|_| Vec::new()).collect();
     for ground in grounds {
-        let windows = Windows::by_kernels(&ground.graphs, &ground.order, kernels, on, is_over);
+        let windows = Windows::by_kernels(&ground.graphs, &ground.order, kernels, is_over);
         for (at, windows) in windows.into_iter().flatten().enumerate() {
             let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64, counted);
             looked[at].push((ground, windows, choices));

@@ -10,6 +10,13 @@ __attribute__((used, externally_visible)) void _fini(void);
 void _init(void) {}
 void _fini(void) {}
 
+/* A function of its own: nothing of it may run before floats and vectors are there. */
+__attribute__((noinline)) static void start(void)
+{
+    initialise_monitor_handles();
+    exit(main());
+}
+
 void reset(void);
 void reset(void)
 {
@@ -22,8 +29,8 @@ void reset(void)
     }
     /* Coprocessors 10 and 11: floats and vectors. */
     *(volatile unsigned *)0xE000ED88 |= 0xFu << 20;
-    initialise_monitor_handles();
-    exit(main());
+    __asm__ volatile("dsb\nisb" ::: "memory");
+    start();
 }
 
 static void stop(void)
