@@ -1,5 +1,6 @@
 //! The constants of a rewritten model.
 
+use crate::apply::permuted;
 use crate::{NewConstant, Patch, PatchError, Rewriting, Settings, apply};
 use serde_json::{Map, Value, json};
 use serenity_ir::{
@@ -99,6 +100,9 @@ impl NewConstant {
                 let data = data.ok_or_else(|| ConstantError::NoPart(old.name.clone()))?.concat();
                 Constant { name, data, ..old.clone() }
             }
+            Self::Permuted(permutation) => {
+                relaid(old, permutation, name).ok_or_else(|| ConstantError::NoPart(old.name.clone()))?
+            }
             Self::Dimensions(dims) => Constant {
                 name,
                 shape: vec![dims.len() as u64],
@@ -108,6 +112,39 @@ impl NewConstant {
             },
         }))
     }
+}
+
+/// A constant with its dimensions permuted; `None` if its data do not fit its shape.
+fn relaid(old: &Constant, permutation: &[usize], name: String) -> Option<Constant> {
+    let element = old.dtype.bytes_of(&[1]).filter(|&bytes| old.dtype.bytes_of(&[8]) == Some(8 * bytes))?;
+    let element = usize::try_from(element).ok()?;
+    let missing = permutation.len().checked_sub(old.shape.len())?;
+    if old.dtype.bytes_of(&old.shape)? != old.data.len() as u64 {
+        return None;
+    }
+    let mut quantization = old.quantization.clone();
+    if let Some(scales) = quantization.as_mut().filter(|scales| scales.is_per_axis()) {
+        let axis = permutation.iter().position(|&axis| axis == scales.axis as usize + missing)?;
+        scales.axis = u32::try_from(axis).ok()?;
+    }
+    let shape = permuted(&old.shape, &1, permutation);
+    // Where the elements of the new layout lie in the old one.
+    let mut starts = if old.data.is_empty() { Vec::new() } else { vec![0] };
+    for (size, stride) in shape.iter().zip(permuted(&strides(&old.shape, element)?, &0, permutation)) {
+        starts =
+            starts.iter().flat_map(|start| (0..*size as usize).map(move |at| start + at * stride)).collect();
+    }
+    let data = starts.iter().flat_map(|&start| &old.data[start..start + element]).copied().collect();
+    Some(Constant { name, shape, dtype: old.dtype.clone(), quantization, data })
+}
+
+/// How far apart neighbours lie along each dimension, in bytes.
+fn strides(shape: &[u64], element: usize) -> Option<Vec<usize>> {
+    let mut strides = vec![element; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].checked_mul(usize::try_from(shape[axis]).ok()?)?;
+    }
+    Some(strides)
 }
 
 /// The graph of a model, in which every op describes its constants, as graphs of files do: the rules need them.

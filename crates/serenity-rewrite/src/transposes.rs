@@ -1,9 +1,9 @@
 //! Removes transpositions that undo each other.
 //!
 //! Models exported from frameworks with channels first wrap each convolution in two `TRANSPOSE`. Between the second of
-//! one and the first of the next lie ops that compute the same in any layout: functions of elements, sums and products
-//! of tensors of one shape, concatenations and pads. If all ways into such a *region* and out of it are transpositions
-//! by one permutation and its inverse, the region can be computed in the other layout without any of them.
+//! one and the first of the next lie ops that compute the same in any layout: functions of elements, sums and products,
+//! concatenations and pads. If all ways into such a *region* and out of it are transpositions by one permutation and its
+//! inverse, the region can be computed in the other layout without any of them.
 
 use crate::pad_folding::has_open_size;
 use crate::{Action, Patch};
@@ -182,15 +182,16 @@ fn works_in_any_layout(graph: &Graph, id: OpId) -> bool {
     let op = graph.op(id);
     let &[output] = op.outputs.as_slice() else { return false };
     let Some(shape) = graph.tensor(output).shape.as_ref() else { return false };
-    let is_alike = op.inputs.iter().all(|&input| graph.tensor(input).shape.as_ref() == Some(shape));
+    let has_shape = |&input: &TensorId| graph.tensor(input).shape.as_ref() == Some(shape);
+    let is_alike = op.inputs.iter().all(has_shape);
     match op.kind.operator() {
         ABS | CEIL | COS | DEQUANTIZE | ELU | EXP | FLOOR | GELU | HARD_SWISH | LEAKY_RELU | LOG
         | LOGISTIC | NEG | QUANTIZE | RELU | RELU6 | RELU_0_TO_1 | RELU_N1_TO_1 | ROUND | RSQRT | SIGN
         | SIN | SQRT | SQUARE | TANH => is_alike && op.inputs.len() == 1 && !op.has_constants(),
         ADD | DIV | MAXIMUM | MINIMUM | MUL | SQUARED_DIFFERENCE | SUB => {
-            is_alike
-                && (op.inputs.len() == 2 || (op.inputs.len() == 1 && is_with_one_number(op, shape.len())))
+            op.inputs.iter().any(has_shape) && can_be_relaid(graph, op, shape)
         }
+        PRELU => op.operand(0) == op.inputs.first().copied() && is_alike && can_be_relaid(graph, op, shape),
         CONCATENATION => {
             !op.has_constants() && op.number("axis").and_then(|axis| from_front(axis, shape.len())).is_some()
         }
@@ -206,8 +207,50 @@ fn works_in_any_layout(graph: &Graph, id: OpId) -> bool {
     }
 }
 
-/// Is the other operand a single number, of no more dimensions?
-fn is_with_one_number(op: &Op, rank: usize) -> bool {
-    let shape = op.constant(0).or_else(|| op.constant(1)).and_then(Stored::shape);
-    shape.is_some_and(|shape| shape.len() <= rank && shape.iter().all(|&size| size == 1))
+/// Two operands, element by element: a tensor as large as the result, and another one or a constant. An operand of one
+/// position along an axis is read at all positions of the result, so tensors must have as many dimensions as the result;
+/// a constant may have fewer, because it can be written with all of them.
+fn can_be_relaid(graph: &Graph, op: &Op, shape: &[u64]) -> bool {
+    let is_spread = |operand: &[u64]| {
+        operand.iter().rev().zip(shape.iter().rev()).all(|(&size, &of)| size == of || size == 1)
+    };
+    match (op.inputs.as_slice(), the_constant(op)) {
+        (&[one, other], None) => [one, other].iter().all(|&input| {
+            graph
+                .tensor(input)
+                .shape
+                .as_ref()
+                .is_some_and(|operand| operand.len() == shape.len() && is_spread(operand))
+        }),
+        (&[_], Some((_, constant))) => {
+            let is_whole =
+                constant.dtype().is_some_and(|dtype| dtype.bits().is_some_and(|bits| bits % 8 == 0));
+            constant.shape().is_some_and(|operand| {
+                is_one_number(&operand, shape.len())
+                    || (is_whole && operand.len() <= shape.len() && is_spread(&operand))
+            })
+        }
+        _ => false,
+    }
+}
+
+/// The constant among two operands, and its position.
+fn the_constant(op: &Op) -> Option<(usize, Stored<'_>)> {
+    (0..2).find_map(|position| Some((position, op.constant(position)?)))
+}
+
+/// A single number, of no more dimensions, is the same in any layout.
+fn is_one_number(shape: &[u64], rank: usize) -> bool {
+    shape.len() <= rank && shape.iter().all(|&size| size == 1)
+}
+
+/// The position of the constant that must be written in the new layout; `None` for ops without, and for single numbers.
+pub(crate) fn relaid_constant(op: &Op, rank: usize) -> Option<usize> {
+    match op.kind.operator() {
+        ADD | DIV | MAXIMUM | MINIMUM | MUL | PRELU | SQUARED_DIFFERENCE | SUB => {
+            let (position, constant) = the_constant(op)?;
+            (!is_one_number(&constant.shape()?, rank)).then_some(position)
+        }
+        _ => None,
+    }
 }

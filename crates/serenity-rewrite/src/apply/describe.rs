@@ -40,6 +40,18 @@ pub(super) fn set_constant(
             }
         }
         NewConstant::Dimensions(dims) => drop(described.insert("values".to_owned(), json!(dims))),
+        NewConstant::Permuted(permutation) => {
+            let old = described.get("shape").and_then(Value::as_array).cloned().unwrap_or_default();
+            drop(described.insert("shape".to_owned(), json!(permuted(&old, &json!(1), permutation))));
+        }
         NewConstant::Zeros | NewConstant::Absent | NewConstant::Rows(_) => {}
     }
+}
+
+/// The sizes of dimensions after a permutation of as many as it has; those that are missing in front are `one`.
+pub(crate) fn permuted<T: Clone>(shape: &[T], one: &T, permutation: &[usize]) -> Vec<T> {
+    let missing = permutation.len().saturating_sub(shape.len());
+    let size =
+        |&axis: &usize| axis.checked_sub(missing).and_then(|axis| shape.get(axis)).unwrap_or(one).clone();
+    permutation.iter().map(size).collect()
 }

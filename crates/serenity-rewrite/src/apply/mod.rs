@@ -14,6 +14,7 @@ mod writer;
 use crate::treatment::Treatment;
 use crate::{Action, Patch, PatchError, Settings};
 use decisions::Decisions;
+pub(crate) use describe::permuted;
 use serenity_ir::{Graph, OpId, Role, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 use writer::Writer;
@@ -59,6 +60,9 @@ pub enum NewConstant {
     Dimensions(Vec<u64>),
     /// The rows of the old constant, in this order.
     Rows(Vec<usize>),
+    /// The old constant in another layout: dimension `i` is what dimension `permutation[i]` was, after as many dimensions
+    /// of one position were put in front as are missing.
+    Permuted(Vec<usize>),
 }
 
 impl Origin {

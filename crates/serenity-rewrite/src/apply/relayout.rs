@@ -3,7 +3,7 @@
 use super::describe::set_constant;
 use super::writer::Writer;
 use super::{NewConstant, Origin, Rewriting};
-use crate::transposes::Relayout;
+use crate::transposes::{Relayout, relaid_constant};
 use crate::{Action, Patch, PatchError, Settings};
 use serde_json::json;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId, from_front};
@@ -78,7 +78,13 @@ fn describe_anew(op: &mut Op, origin: &mut Origin, region: &Relayout) -> Option<
             set_constant(&mut op.attributes, 1, &rows, "permuted");
             origin.constants.insert(1, rows);
         }
-        _ => {}
+        _ => {
+            if let Some(position) = relaid_constant(op, region.permutation.len()) {
+                let new = NewConstant::Permuted(region.permutation.clone());
+                set_constant(&mut op.attributes, position, &new, "permuted");
+                origin.constants.insert(position, new);
+            }
+        }
     }
     Some(())
 }

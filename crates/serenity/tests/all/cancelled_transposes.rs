@@ -69,18 +69,28 @@ fn layer(author: &mut Author<'_>, to_first: Permutation) {
         6..=7 => side_by_side(author, x),
         8..=9 => author.pad(x),
         10 => {
-            let kind = author.random.of(&["MUL", "ADD", "SUB"]);
-            let one = author.random.of(&[vec![], vec![1], vec![1, 1, 1, 1]]);
-            author.with_constant(x, kind, &one);
+            let kind = author.random.of(&["MUL", "ADD", "SUB", "PRELU"]);
+            let of = spread(author, x);
+            author.with_constant(x, kind, &of);
         }
         11 if author.quantization(x).is_some() => {
             let (shape, to) = (author.shape(x), author.any_quantization());
             author.op("QUANTIZE", vec![Operand::Activation(x)], json!({}), &shape, to);
         }
-        // A number for each position along the last axis keeps the layout as it is.
-        12 if author.random.one_in(3) => author.scale(x),
         _ => author.unary(x),
     }
+}
+
+/// The shape of a constant that is spread over the image: one number, one per channel, or one of each along any axes.
+fn spread(author: &mut Author<'_>, x: TensorId) -> Vec<u64> {
+    let mut of: Vec<u64> = author.shape(x).to_vec();
+    for size in &mut of {
+        if author.random.one_in(2) {
+            *size = 1;
+        }
+    }
+    of.drain(..author.random.below(4) as usize);
+    of
 }
 
 /// A convolution with channels last, and now and then a way back that is not the one it came.

@@ -4,8 +4,8 @@
 use crate::identities::random_models::Rng;
 use crate::places::drawing::{Drawing, constant, kinds};
 use serde_json::{Value, json};
-use serenity_ir::{Graph, Op, TensorId};
-use serenity_rewrite::{Settings, apply, cancelled_transposes};
+use serenity_ir::{Constant, ElementType, Graph, Op, OpId, Quantization, TensorId};
+use serenity_rewrite::{NewConstant, Settings, apply, cancelled_transposes};
 use serenity_search::mix;
 use std::collections::BTreeMap;
 
@@ -30,6 +30,15 @@ impl Symbols {
     fn new(shape: &[u64], symbol: impl Fn(&[u64]) -> u64) -> Self {
         let at = places(shape).into_iter().map(|place| (place.clone(), symbol(&place))).collect();
         Self { shape: shape.to_vec(), at }
+    }
+
+    /// The symbol that an op reads for a place of its result: always the same one along axes of one position, and along
+    /// those that are missing in front.
+    fn spread_at(&self, place: &[u64]) -> u64 {
+        let own = &place[place.len() - self.shape.len()..];
+        let at: Vec<u64> =
+            own.iter().zip(&self.shape).map(|(&at, &size)| if size == 1 { 0 } else { at }).collect();
+        self.at[&at]
     }
 }
 
@@ -82,12 +91,32 @@ fn run_op(op: &Op, inputs: &[&Symbols], shape: &[u64]) -> Symbols {
             Symbols::new(shape, |place| mixed([kind, all].into_iter().chain(place.iter().copied())))
         }
         _ => Symbols::new(shape, |place| {
-            mixed([kind].into_iter().chain(inputs.iter().map(|input| input.at[place])))
+            mixed([kind].into_iter().chain(inputs.iter().map(|input| input.spread_at(place))))
         }),
     }
 }
 
-fn run(graph: &Graph) -> Vec<Symbols> {
+/// The constant of an op, with a symbol of four bytes per element.
+fn made(op: &Op) -> Option<Constant> {
+    let shape = op.constant(1)?.shape()?;
+    let data = (0..shape.iter().product()).flat_map(|at| (mix(at) as u32).to_le_bytes()).collect();
+    Some(Constant { name: String::new(), shape, dtype: ElementType::Int32, quantization: None, data })
+}
+
+/// The constant of each op that reads one element by element.
+fn constants(graph: &Graph) -> BTreeMap<OpId, Constant> {
+    let is_by_element = |id: &OpId| matches!(graph.op(*id).kind.as_str(), "ADD" | "MUL" | "PRELU");
+    graph.op_ids().filter(is_by_element).filter_map(|id| Some((id, made(graph.op(id))?))).collect()
+}
+
+fn symbols(constant: &Constant) -> Symbols {
+    let mut elements =
+        constant.data.chunks_exact(4).map(|bytes| u64::from(u32::from_le_bytes(bytes.try_into().unwrap())));
+    let at = places(&constant.shape).into_iter().map(|place| (place, elements.next().unwrap())).collect();
+    Symbols { shape: constant.shape.clone(), at }
+}
+
+fn run(graph: &Graph, constants: &BTreeMap<OpId, Constant>) -> Vec<Symbols> {
     let mut known: BTreeMap<TensorId, Symbols> = BTreeMap::new();
     let shape = |tensor: TensorId| graph.tensor(tensor).shape.clone().unwrap();
     for &input in graph.inputs() {
@@ -96,7 +125,8 @@ fn run(graph: &Graph) -> Vec<Symbols> {
     }
     for id in graph.file_order() {
         let op = graph.op(id);
-        let inputs: Vec<&Symbols> = op.inputs.iter().map(|input| &known[input]).collect();
+        let constant = constants.get(&id).map(symbols);
+        let inputs: Vec<&Symbols> = op.inputs.iter().map(|input| &known[input]).chain(&constant).collect();
         let made = run_op(op, &inputs, &shape(op.outputs[0]));
         known.insert(op.outputs[0], made);
     }
@@ -127,7 +157,7 @@ fn draw(rng: &mut Rng) -> Graph {
         let alike: Vec<TensorId> =
             known.iter().filter(|(_, other)| *other == shape).map(|(tensor, _)| *tensor).collect();
         let none = json!({"activation": "none"});
-        let made = match rng.size(0, 9) {
+        let made = match rng.size(0, 10) {
             0..=2 => {
                 // A convolution with channels last.
                 let (last, wide) = transposed(&mut drawing, tensor, shape, TO_LAST);
@@ -153,15 +183,19 @@ fn draw(rng: &mut Rng) -> Graph {
                 let attributes = json!({"paddings": amounts, "constants": {"1": rows}});
                 (drawing.op("PAD", &[tensor], attributes, &wide), wide)
             }
-            8 => (
-                drawing.op(
-                    "ADD",
-                    &[tensor],
-                    json!({"activation": "none", "constants": {"1": constant(&[1])}}),
-                    &shape,
-                ),
-                shape,
-            ),
+            8 => {
+                let mut spread = shape.map(|size| if rng.one_in(2) { size } else { 1 }).to_vec();
+                spread.drain(..rng.size(0, 3) as usize);
+                let kind = rng.choose(&["ADD", "MUL", "PRELU"]);
+                (drawing.op(kind, &[tensor], json!({"constants": {"1": constant(&spread)}}), &shape), shape)
+            }
+            9 => {
+                // A number per channel, as from a convolution with one row and column of channels last.
+                let small = [1, 1, 1, shape[1]];
+                let result = drawing.op("CONV_2D", &[input], json!({}), &small);
+                let (scales, _) = transposed(&mut drawing, result, small, TO_FIRST);
+                (drawing.op("MUL", &[tensor, scales], json!({"activation": "none"}), &shape), shape)
+            }
             _ if rng.one_in(3) => {
                 outputs.push(tensor);
                 continue;
@@ -188,15 +222,32 @@ fn transposes(graph: &Graph) -> usize {
 
 #[test]
 fn what_is_left_computes_the_same() {
-    let (mut changed, mut removed) = (0, 0);
+    let (mut changed, mut removed, mut permuted) = (0, 0, 0);
     for seed in 0..serenity_judges::draws(20_000) {
         let graph = draw(&mut Rng::new(seed));
         let patches = cancelled_transposes(&graph);
         if patches.is_empty() {
             continue;
         }
-        let new = apply(&graph, &patches, &Settings::default()).unwrap().graph;
-        assert_eq!(run(&graph), run(&new), "seed {seed}");
+        let rewriting = apply(&graph, &patches, &Settings::default()).unwrap();
+        let (old_constants, mut new_constants) = (constants(&graph), BTreeMap::new());
+        for (id, origin) in rewriting.graph.op_ids().zip(&rewriting.origins) {
+            let Some(old) = origin.op.and_then(|old| old_constants.get(&old)) else { continue };
+            let new = origin
+                .constants
+                .get(&1)
+                .map_or_else(|| Ok(Some(old.clone())), |new| new.make(old, String::new()));
+            let new = new.unwrap().unwrap();
+            assert_eq!(
+                Some(&new.shape),
+                made(rewriting.graph.op(id)).map(|made| made.shape).as_ref(),
+                "seed {seed}"
+            );
+            permuted += usize::from(new != *old);
+            new_constants.insert(id, new);
+        }
+        let new = rewriting.graph;
+        assert_eq!(run(&graph, &old_constants), run(&new, &new_constants), "seed {seed}");
         let gone = transposes(&graph) - transposes(&new);
         assert!(gone > 0 && graph.ops().len() - new.ops().len() == gone, "seed {seed}");
         let bytes = |graph: &Graph| graph.tensors().iter().map(|tensor| tensor.bytes).sum::<u64>();
@@ -204,8 +255,8 @@ fn what_is_left_computes_the_same() {
         changed += 1;
         removed += gone;
     }
-    println!("{changed} graphs lost {removed} transpositions");
-    assert!(changed > 100 && removed > 2 * changed, "{changed} {removed}");
+    println!("{changed} graphs lost {removed} transpositions; {permuted} constants were permuted");
+    assert!(changed > 100 && removed > 2 * changed && permuted > 20, "{changed} {removed} {permuted}");
 }
 
 /// `x` with channels last, first, and last again, with an op between.
@@ -227,7 +278,31 @@ fn regions_that_something_else_reads_or_writes_stay() {
     assert_eq!(count(&around("LOGISTIC", json!({}), true)), 0);
     assert_eq!(count(&around("SOFTMAX", json!({}), false)), 0);
     assert_eq!(count(&around("ADD", json!({"constants": {"1": constant(&[1])}}), false)), 1);
-    // Two numbers would have to be permuted with the layout.
+    // A number per channel, and several, which are permuted with the layout.
+    assert_eq!(count(&around("PRELU", json!({"constants": {"1": constant(&[4, 1, 1])}}), false)), 1);
+    assert_eq!(count(&around("ADD", json!({"constants": {"1": constant(&[2, 3])}}), false)), 1);
+    // What does not fit the shape.
     assert_eq!(count(&around("ADD", json!({"constants": {"1": constant(&[2])}}), false)), 0);
     assert_eq!(count(&around("MUL", json!({"constants": {"1": constant(&[1, 1, 1, 1, 1])}}), false)), 0);
+}
+
+#[test]
+fn a_constant_in_another_layout() {
+    let data = vec![1, 2, 3, 4, 5, 6];
+    let scales = Quantization { scales: vec![0.5, 0.25], zero_points: vec![0], axis: 0 };
+    let old = Constant {
+        name: String::new(),
+        shape: vec![2, 3, 1],
+        dtype: ElementType::Int8,
+        quantization: Some(scales),
+        data,
+    };
+    let new = NewConstant::Permuted(TO_LAST.to_vec()).make(&old, "new".to_owned()).unwrap().unwrap();
+    assert_eq!((new.shape, new.data), (vec![1, 3, 1, 2], vec![1, 4, 2, 5, 3, 6]));
+    assert_eq!(new.quantization.unwrap().axis, 3);
+    let short = Constant { data: vec![1; 5], ..old.clone() };
+    assert!(NewConstant::Permuted(TO_LAST.to_vec()).make(&short, String::new()).is_err());
+    let empty = Constant { shape: vec![0, u64::MAX, 1], data: Vec::new(), quantization: None, ..old };
+    let empty = NewConstant::Permuted(TO_LAST.to_vec()).make(&empty, String::new());
+    assert!(empty.is_ok_and(|made| made.unwrap().data.is_empty()));
 }
