@@ -138,8 +138,9 @@ fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, 
     Some((Problem::new(buffers, problem.alignment()).and_then(|p| p.with_overlaps(overlaps)).ok()?, ties))
 }
 
-/// Places buffers with copies void. Those that bring what loops carry into line buffers may each cost room, and are made after all if that helps. Those that bring something to where a loop wants it hold loops
-/// that follow each other together, which may lift some of them: one by one such copies are made after all, if that helps.
+/// Places buffers that are tied, so that copies have nothing to do. A tie of a loop that lifts others is given up, and
+/// its copy made, if that helps: all ties into line buffers at once, and those that bring something to where a loop wants
+/// it one by one.
 fn place_tied(
     problem: &Problem,
     ties: &Ties,
@@ -147,46 +148,68 @@ fn place_tied(
     least: u64,
     options: &Options,
 ) -> Option<Placement> {
-    let place_with = |ties: &Ties, options: &Options| {
-        Some(place(&problem.clone().with_ties([&ties.all, of_parts].concat()).ok()?, options))
+    let place_with = |ties: &Ties, share: u64| {
+        let work = options.limits.work.map(|work| work / share);
+        let options = Options { limits: Limits { work, ..options.limits.clone() }, ..options.clone() };
+        Some(place(&problem.clone().with_ties([&ties.all, of_parts].concat()).ok()?, &options))
     };
     if ties.all.is_empty() {
-        return place_with(ties, options);
+        return place_with(ties, 1);
     }
-    // What is only compared gets a share of the work.
-    let brief = Limits {
-        work: options.limits.work.map(|work| work / SHARE_OF_A_COMPARISON),
-        ..options.limits.clone()
-    };
-    let brief = &Options { limits: brief, ..options.clone() };
-    let height = |(placement, _): &(Placement, Ties)| placement.height;
-    let untie_links = |mut best: (Placement, Ties)| -> Option<(Placement, Ties)> {
-        while height(&best) > least {
-            let without = |&link: &usize| {
-                let others = best.1.without(&[link]);
-                Some((place_with(&others, brief)?, others))
-            };
-            let all = best.1.links.iter().map(without).collect::<Option<Vec<_>>>()?;
-            match all.into_iter().min_by_key(height).filter(|better| height(better) < height(&best)) {
-                Some(better) => best = better,
+    let tied = Tied { placement: place_with(ties, SHARE_OF_A_COMPARISON)?, ties: ties.clone() };
+    let mut best = tied.with_fewer_links(least, &place_with)?;
+    if !ties.carries.is_empty() && best.placement.height > least {
+        let copied = ties.without(&ties.carries);
+        let placement = place_with(&copied, SHARE_OF_A_COMPARISON)?;
+        if placement.height < best.placement.height {
+            best = Tied { placement, ties: copied }.with_fewer_links(least, &place_with)?;
+        }
+    }
+    let last = place_with(&best.ties, 1)?;
+    Some(if last.height < best.placement.height { last } else { best.placement })
+}
+
+/// What is only compared gets so small a share of the work.
+const SHARE_OF_A_COMPARISON: u64 = 10;
+/// What each link is worth is seen with less: there are many, and a copy mostly gains much or nothing.
+const SHARE_OF_A_LINK: u64 = 20;
+
+/// A placement, and the ties that it keeps.
+struct Tied {
+    placement: Placement,
+    ties: Ties,
+}
+
+impl Tied {
+    /// Gives up one link after the other as long as that helps. Links whose copies make it worse are not tried
+    /// again.
+    fn with_fewer_links(
+        mut self,
+        least: u64,
+        place_with: &impl Fn(&Ties, u64) -> Option<Placement>,
+    ) -> Option<Self> {
+        let mut promising: Vec<Tie> = self.ties.links.iter().map(|&link| self.ties.all[link]).collect();
+        while self.placement.height > least {
+            let mut no_worse = Vec::new();
+            for tie in promising {
+                let is_tie = |link: &usize| self.ties.all[*link] == tie;
+                let Some(link) = self.ties.links.iter().copied().find(is_tie) else { continue };
+                let ties = self.ties.without(&[link]);
+                let placement = place_with(&ties, SHARE_OF_A_LINK)?;
+                if placement.height <= self.placement.height {
+                    no_worse.push((tie, Self { placement, ties }));
+                }
+            }
+            promising = no_worse.iter().map(|(tie, _)| *tie).collect();
+            let best = no_worse.into_iter().min_by_key(|(_, tied)| tied.placement.height);
+            match best.filter(|(_, tied)| tied.placement.height < self.placement.height) {
+                Some((_, best)) => self = best,
                 None => break,
             }
         }
-        Some(best)
-    };
-    let mut best = untie_links((place_with(ties, brief)?, ties.clone()))?;
-    if !ties.carries.is_empty() && height(&best) > least {
-        let copied = ties.without(&ties.carries);
-        let placement = place_with(&copied, brief)?;
-        if placement.height < height(&best) {
-            best = untie_links((placement, copied))?;
-        }
+        Some(self)
     }
-    let last = place_with(&best.1, options)?;
-    Some(if last.height < best.0.height { last } else { best.0 })
 }
-
-const SHARE_OF_A_COMPARISON: u64 = 10;
 
 /// The peak under a plan: a lower bound on every placement for these orders.
 pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
