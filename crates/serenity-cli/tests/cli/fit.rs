@@ -3,6 +3,7 @@
 use crate::float_io::with_float_io;
 use crate::harness::Desk;
 use serde_json::{Value, json};
+use serenity_judges::shared;
 
 /// A built-in network as a model of int8 operators.
 fn desk_with_model() -> Desk {
@@ -121,7 +122,31 @@ fn windows_over_time_are_a_way_if_they_are_asked_for() {
     let without = desk.run(&["fit", "net.tflite", "--budget", "64KB", "--allow", "plan,c,stream", "--json"]);
     assert!(!without.stdout.contains("windows slid"), "{without:?}");
     let run = desk.run(&["fit", "zoo:swiftnet-a", "--budget", "180KB", "--hop", "1"]);
-    assert!(run.code == 2 && run.stderr.contains("windows over time are C code"), "{run:?}");
+    assert!(run.code == 2 && run.stderr.contains("windows over time need a whole .tflite model"), "{run:?}");
+}
+
+/// TFLM takes the new rows of a window too: the row says what its command makes, and the model is written.
+#[test]
+fn windows_slide_in_tflm_as_well() {
+    let Some(models) = shared("more-models") else { return };
+    let desk = Desk::new();
+    std::fs::copy(models.join("str_ww_ref_model.tflite"), desk.path("ww.tflite")).unwrap();
+    let fit = ["fit", "ww.tflite", "--kernels", "reference", "--budget", "14KiB", "--hop", "1"];
+    let with = desk.run(&[&fit[..], &["--allow", "stream", "--json"]].concat()).json();
+    let slid = *ways(&with).iter().find(|way| way["name"] == json!("windows slid")).unwrap();
+    let args: Vec<&str> = slid["command"].as_str().unwrap().split(' ').skip(1).chain(["--json"]).collect();
+    let made = desk.run(&args).json();
+    let hop = &made["hop"];
+    assert_eq!((&hop["rows"], &hop["first"], &hop["macs"]), (&json!(1), &json!(30), &json!(46_040)));
+    let saved = hop["macs"].as_i64().unwrap() - hop["window_macs"].as_i64().unwrap();
+    assert_eq!((&made["needs"], saved), (&slid["need"], slid["extra_macs"].as_i64().unwrap()), "{made}");
+    assert!(slid["asks"].to_string().contains("AddSlice()") && slid["extra_flash"].as_i64() > Some(0));
+    assert!(desk.run(&["optimize", "ww.tflite", "--json"]).json()["hop"].is_null());
+    // The hint is about windows that slide, and names a memory that they do not fit.
+    let text = desk.run(&["optimize", "ww.tflite", "--kernels", "reference", "--hop", "1"]).stdout;
+    assert!(text.contains("serenity fit ww.tflite --kernels reference --hop 1 --budget 8KiB"), "{text}");
+    let larger = desk.run(&["optimize", "ww.tflite", "--kernels", "cmsis-nn", "--hop", "1"]).stdout;
+    assert!(larger.contains("bytes more than on whole windows"), "{larger}");
 }
 
 #[test]
