@@ -160,7 +160,7 @@ impl<'a> Case<'a> {
             Some(hop) => Coming::Time { hop, budget: Some(self.question.budget) },
             None => Coming::Rows,
         };
-        let coded = code_for(self.input, &options, coming, &name).map_err(|error| failed(&error))?;
+        let coded = code_for(self.input, &options, coming, &name).map_err(|error| self.refused(&error))?;
         let Coded { code, macs, run, is_exact } = coded;
         let mut asks = asks(way, is_exact, &[]);
         asks.insert(
@@ -183,10 +183,17 @@ impl<'a> Case<'a> {
         })
     }
 
+    /// Why rows or windows are refused, without the name of the model, which the title of the table has.
+    fn refused(&self, error: &Error) -> NotPossible {
+        let reason = reason(error);
+        let name = format!("`{}` ", self.input.name);
+        NotPossible::Failed(reason.strip_prefix(&name).unwrap_or(&reason).to_owned())
+    }
+
     /// A model for TFLM that takes the new rows of a window.
     fn slid(&self, way: Way, rows: u64) -> Result<Made, NotPossible> {
         let made = hops(self.input, &self.options(way), rows, Some(self.question.budget));
-        let Hopped { found, hop, is_exact } = made.map_err(|error| failed(&error))?;
+        let Hopped { found, hop, is_exact } = made.map_err(|error| self.refused(&error))?;
         let bytes = found.to_bytes().map_err(|error| failed(&error.into()))?;
         let run = Run::of_planned(&found.model, &found.plan);
         let mut asks = asks(way, is_exact, &new_operators(self.input, &found.model));
@@ -353,10 +360,14 @@ fn asks(way: Way, is_exact: bool, new_operators: &[String]) -> Vec<String> {
     asks
 }
 
-/// The reason alone: the table is about one model, which its title names.
 fn failed(error: &Error) -> NotPossible {
-    NotPossible::Failed(match error {
+    NotPossible::Failed(reason(error))
+}
+
+/// The reason alone: the table is about one model, which its title names.
+fn reason(error: &Error) -> String {
+    match error {
         Error::Emit { source, .. } => source.to_string(),
         error => error.to_string(),
-    })
+    }
 }
