@@ -146,10 +146,17 @@ fn windows_slide_in_tflm_as_well() {
     assert!(slid["asks"].to_string().contains("AddSlice()") && slid["extra_flash"].as_i64() > Some(0));
     assert!(desk.run(&["optimize", "zoo:swiftnet-a", "--json"]).json()["hop"].is_null());
     // The hint is about windows that slide, and names a memory that they do not fit.
-    let text = desk.run(&["optimize", "ww.tflite", "--kernels", "reference", "--hop", "1"]).stdout;
+    let slide = ["optimize", "ww.tflite", "--kernels", "reference", "--hop", "1", "-o", "frames.tflite"];
+    let text = desk.run(&slide).stdout;
     assert!(text.contains("serenity fit ww.tflite --kernels reference --hop 1 --budget 8KiB"), "{text}");
     let larger = desk.run(&["optimize", "ww.tflite", "--kernels", "cmsis-nn", "--hop", "1"]).stdout;
     assert!(larger.contains("bytes more than on whole windows"), "{larger}");
+    // Both ends of what is carried count once, on the page too.
+    let seen = desk.run(&["inspect", "frames.tflite", "--kernels", "reference", "--json"]).json();
+    assert!(seen["peak"].as_u64() <= seen["arena"].as_u64(), "{seen}");
+    desk.run(&["report", "frames.tflite", "--kernels", "reference", "-o", "page.html"]);
+    let page = std::fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains(&format!("peak {} B", seen["peak"])), "{}", seen["peak"]);
 }
 
 #[test]
