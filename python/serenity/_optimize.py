@@ -22,6 +22,7 @@ Progress = Callable[[int, int, int, float], object]
 def optimize(
     source: Source,
     *,
+    hop: Optional[int] = None,
     progress: Optional[Progress] = None,
     shapes: Optional[Mapping[str, _options.Shape]] = None,
     **options: Unpack[_options.Options],
@@ -44,14 +45,16 @@ def optimize(
     :param time_limit: seconds after which the best so far is returned; ``None`` for no limit
     :param memory_limit: bytes for the tables of the search
     :param effort: how many times the usual work to do
+    :param hop: for a ``.tflite`` on TFLM that runs on windows over time: the model takes so many new rows of the window in each run and carries the others itself; :attr:`Result.hop` says what a run takes
     :param progress: called now and then as ``progress(best, bound, states, seconds)``; what it raises ends the search and is raised
     :param shapes: as for :func:`load`
 
     Other threads run while it searches. Ctrl-C ends the search, and the best so far is returned; it is then not called proved, and ``stopped`` says why.
     """
     wishes = _options.wishes(**options)
+    rows = None if hop is None else _options.whole(hop, "hop")
     graph = as_graph(source, options.get("runtime"), shapes)
-    return Result(_serenity.optimize(graph._model, wishes, _options.callback(progress)), graph.name)
+    return Result(_serenity.optimize(graph._model, wishes, rows, _options.callback(progress)), graph.name)
 
 
 @_options.listed()

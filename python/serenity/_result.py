@@ -144,6 +144,11 @@ class Result(Computed):
         return self.plan["missing"]
 
     @property
+    def hop(self) -> Optional[dict[str, int]]:
+        """For windows over time: the new ``rows`` of a run, its ``macs``, the ``window_macs`` of a whole window, the bytes ``carried`` from run to run, and the runs until the ``first`` window is full. Otherwise ``None``."""
+        return self.plan.get("hop")
+
+    @property
     def seconds(self) -> float:
         """How long it took."""
         return self.plan["seconds"]
@@ -179,16 +184,23 @@ class Result(Computed):
 
     def save_plan(self, path: Union[str, os.PathLike[str]]) -> None:
         """Write the plan, which ``serenity check`` and :func:`serenity.check` read."""
+        self._check_whole("plan")
         _write.atomically(path, self._get("plan_text").encode())
 
     def report(self, path: Union[str, os.PathLike[str]]) -> None:
         """Write the page that ``serenity report`` writes: one HTML file with pictures of memory, arena and network, before and after."""
+        self._check_whole("page")
         if self._found is None:
             raise InputError(
                 "a result that comes from another process has no page",
                 help="optimise the model in this one, or use the command `serenity report`",
             )
         _write.atomically(path, self._found.page().encode())
+
+    def _check_whole(self, what: str) -> None:
+        """Plan and page compare with the model as it came, which takes whole windows."""
+        if self.hop is not None:
+            raise ValueError(f"hop: a model for windows over time has no {what} of its own; save the model alone")
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per operator, in the order in which they run."""

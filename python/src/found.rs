@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::account::Account;
+use serenity::hops::{StatedHop, hops};
 use serenity::ir::{self, Step};
 use serenity::pipeline::Attempt;
 use serenity::runtimes::main_graph;
@@ -24,6 +25,7 @@ const TIME_TO_DRAW: Duration = Duration::from_secs(60);
 pub(crate) struct Found {
     input: Input,
     best: Optimized,
+    hop: Option<StatedHop>,
     options: Options,
     budget: Option<u64>,
     elapsed: Duration,
@@ -32,7 +34,7 @@ pub(crate) struct Found {
 impl Found {
     /// What this work makes of a model.
     pub(crate) fn by(
-        work: impl Fn(&Input, &Options) -> Result<Optimized, serenity::pipeline::Error>,
+        work: impl Fn(&Input, &Options) -> Result<Made, Error>,
         input: &Input,
         wishes: &Wishes,
         cancel: &CancelFlag,
@@ -40,10 +42,11 @@ impl Found {
     ) -> Result<Self, Failure> {
         let started = Instant::now();
         let options = Options { progress, ..wishes.options(input, cancel)? };
-        let best = work(input, &options).map_err(Error::from)?;
+        let (best, hop) = work(input, &options)?;
         // Nobody waits any more for what it reports.
         let options = Options { progress: None, ..options };
-        Ok(Self { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
+        let (budget, elapsed) = (wishes.budget, started.elapsed());
+        Ok(Self { input: input.clone(), best, hop, options, budget, elapsed })
     }
 
     fn plan(&self) -> &Plan {
@@ -87,6 +90,7 @@ impl Found {
         account.plan.seconds = self.elapsed.as_secs_f64();
         let attempts: Vec<_> = self.best.attempts.iter().map(Attempt::stated).collect();
         let mut object = json!(account);
+        object["hop"] = json!(self.hop);
         object["attempts"] = json!(attempts);
         object.to_string()
     }
@@ -156,15 +160,29 @@ impl Found {
     }
 }
 
-/// Optimises one model.
+/// A planned model, and what a run of it takes if windows slide over time.
+pub(crate) type Made = (Optimized, Option<StatedHop>);
+
+/// A planned model for whole inputs.
+pub(crate) fn whole(input: &Input, options: &Options) -> Result<Made, Error> {
+    Ok((serenity::optimize(input, options)?, None))
+}
+
+/// Optimises one model: for windows that move by `hop` rows, if that is asked for.
 #[pyfunction]
 pub(crate) fn optimize(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     wishes: Wishes,
+    hop: Option<u64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Found> {
-    found(py, model, &wishes, progress, serenity::optimize)
+    let make = |input: &Input, options: &Options| {
+        let Some(rows) = hop else { return whole(input, options) };
+        let made = hops(input, options, rows, wishes.budget)?;
+        Ok((made.found, Some(made.hop)))
+    };
+    found(py, model, &wishes, progress, make)
 }
 
 /// Orders one model with exactly the algorithm asked for.
@@ -177,7 +195,7 @@ pub(crate) fn schedule(
 ) -> PyResult<Found> {
     let order = |input: &Input, options: &Options| {
         let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), options)?;
-        Ok(Optimized::new(input.clone(), plan))
+        Ok((Optimized::new(input.clone(), plan), None))
     };
     found(py, model, &wishes, progress, order)
 }
@@ -187,7 +205,7 @@ fn found(
     model: &Bound<'_, Model>,
     wishes: &Wishes,
     progress: Option<Bound<'_, PyAny>>,
-    work: impl Fn(&Input, &Options) -> Result<Optimized, serenity::pipeline::Error> + Sync,
+    work: impl Fn(&Input, &Options) -> Result<Made, Error> + Sync,
 ) -> PyResult<Found> {
     let (input, cancel) = (&model.get().0, CancelFlag::default());
     let search = |progress| Found::by(&work, input, wishes, &cancel, progress);

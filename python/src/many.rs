@@ -1,7 +1,7 @@
 //! Many models on all cores.
 
 use crate::errors::Failure;
-use crate::found::Found;
+use crate::found::{Found, whole};
 use crate::model::Model;
 use crate::search::{self, Board};
 use crate::wishes::Wishes;
@@ -27,7 +27,7 @@ pub(crate) fn optimize_many<'py>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(input) = inputs.get(index) else { return results };
-            results.push((index, Found::by(serenity::optimize, input, &wishes, &cancel, None)));
+            results.push((index, Found::by(whole, input, &wishes, &cancel, None)));
             board.report(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };

@@ -5,7 +5,7 @@ import inspect
 import pickle
 
 import pytest
-from conftest import exported
+from conftest import exported, shared
 from test_command import answer, command
 
 import serenity
@@ -128,7 +128,7 @@ def test_what_c_is_not_made_of(int8, diamond):
 
 def test_options_have_names():
     one, many = (inspect.signature(function).parameters for function in (serenity.optimize, serenity.optimize_many))
-    for name in one.keys() - {"source", "progress"}:
+    for name in one.keys() - {"source", "progress", "hop"}:  # Windows over time are for one model.
         assert many[name].default == one[name].default and many[name].kind is inspect.Parameter.KEYWORD_ONLY, name
     with pytest.raises(TypeError, match=r"emit_c\(\) got an unexpected keyword argument 'ort_order'"):
         serenity.emit_c("model.tflite", ort_order="default")
@@ -147,7 +147,7 @@ def test_windows_over_time(tmp_path_factory):
     code = serenity.emit_c(net, stream="time", hop=16, loops=True, max_extra_macs=0.5, budget="64KB")
     assert (code.ram, code.instructions) == (slid.need, slid.instructions)
     assert code.pushes["hop"]["rows"] == 16 and code.pushes["hop"]["macs"] < code.pushes["hop"]["window_macs"]
-    with pytest.raises(ValueError, match="windows over time are C code"):
+    with pytest.raises(ValueError, match="windows over time need a whole .tflite model"):
         serenity.fit("zoo:swiftnet-a", "64KB", hop=1)
     with pytest.raises(ValueError, match="hop must be at least 1"):
         serenity.fit(net, "64KB", hop=0)
@@ -155,3 +155,24 @@ def test_windows_over_time(tmp_path_factory):
         serenity.emit_c(net, stream="rows", hop=2)
     with pytest.raises(ValueError, match="must be 'rows', 'time' or None"):
         serenity.emit_c(net, stream="columns")
+
+
+WAKE_WORD = shared() / "more-models" / "str_ww_ref_model.tflite"
+
+
+@pytest.mark.skipif(not WAKE_WORD.is_file(), reason=f"SKIPPED: no collection of models: {WAKE_WORD}")
+def test_windows_over_time_in_tflm(tmp_path):
+    best = serenity.optimize(WAKE_WORD, kernels="reference", hop=1)
+    theirs = answer("optimize", WAKE_WORD, "--kernels", "reference", "--hop", "1", "-o", tmp_path / "theirs.tflite")
+    assert best.hop == theirs["hop"] and (best.hop["rows"], best.hop["macs"]) == (1, 46_040)
+    assert best.to_bytes() == (tmp_path / "theirs.tflite").read_bytes()
+    slid = next(
+        way for way in serenity.fit(WAKE_WORD, "14KiB", kernels="reference", hop=1).ways if way.name == "windows slid"
+    )
+    assert slid.need == best.needs and slid.extra_macs == best.hop["macs"] - best.hop["window_macs"]
+    assert serenity.optimize(WAKE_WORD).hop is None
+    for refused in (best.save_plan, best.report):
+        with pytest.raises(ValueError, match="no .* of its own"):
+            refused(tmp_path / "file")
+    with pytest.raises(ValueError, match="hop must be at least 1"):
+        serenity.optimize(WAKE_WORD, hop=0)

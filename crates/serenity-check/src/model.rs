@@ -162,20 +162,21 @@ pub fn model_peak(
         .unwrap_or_else(|| peak(&with_peaks(graphs, orders, model), model, orders[0]).0)
 }
 
-/// The peak where a plan may lay tensors that loops hand on into the same bytes: each byte in which something lies counts once. `None` if there are no loops, or no plan is followed.
+/// The peak where a plan may lay tensors that loops hand on, or both ends of what is carried from run to run, into the same bytes: each byte in which something lies counts once. `None` if there is neither, or no plan is followed.
 fn in_places(
     graphs: &[&Graph],
     orders: &[&[OpId]],
     model: MemoryModel,
     places: &[Vec<Option<u64>>],
 ) -> Option<u64> {
-    let kernels = model.kernels().filter(|_| has_loops(graphs))?;
+    let kernels = model.kernels().filter(|_| hands_on(graphs))?;
     arena::tflm::most_in_use(graphs, orders, kernels, places)
 }
 
-fn has_loops(graphs: &[&Graph]) -> bool {
+/// Do loops hand something on, or does a run hand something to the next?
+fn hands_on(graphs: &[&Graph]) -> bool {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
-    graphs.iter().any(|graph| graph.ops().iter().any(is_loop))
+    graphs.iter().any(|graph| graph.ops().iter().any(is_loop)) || !graphs[0].carried().is_empty()
 }
 
 /// The order in which ONNX Runtime runs a file whose nodes stand in the order `file`; other runtimes follow the file.
@@ -197,7 +198,7 @@ fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
 
 /// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an arena is that each tensor fits.
 fn shares_states(graphs: &[&Graph], claim: &ModelClaim) -> bool {
-    model_of_bounds(claim).is_planned() && (has_loops(graphs) || !graphs[0].carried().is_empty())
+    model_of_bounds(claim).is_planned() && hands_on(graphs)
 }
 
 fn largest_of_main(graphs: &[&Graph], claim: &ModelClaim) -> Shown {

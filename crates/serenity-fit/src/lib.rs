@@ -136,8 +136,8 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
 }
 
 fn no_windows() -> Error {
-    let reason = "windows over time are C code with kernels of its own, made of a whole .tflite model for TFLM: no such way is left here";
-    let remedy = "leave out the hop, or allow plan, rewrites, loops, c and stream";
+    let reason = "windows over time need a whole .tflite model for TFLM, or for C code with kernels of its own: no such way is left here";
+    let remedy = "leave out the hop, or allow plan and stream, and for C code rewrites, loops and c";
     serenity::pipeline::Error::Unfit { reason: reason.to_owned(), remedy: remedy.to_owned() }.into()
 }
 

@@ -4,7 +4,8 @@ use crate::{Change, Question, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::code::check_covered;
 use serenity::coming::{Coded, Coming, code_for};
-use serenity::pipeline::{Figures, Need, NoPlan, macs_of, optimize_without_and_with_loops};
+use serenity::hops::{Hopped, hops};
+use serenity::pipeline::{Figures, Need, NoPlan, macs_of, new_operators, optimize_without_and_with_loops};
 use serenity::run::Run;
 use serenity::stream::best_code;
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
@@ -93,7 +94,7 @@ impl<'a> Case<'a> {
         let is_for_tflm =
             self.input.file.format() == Format::TfLite && self.options.model.kernels().is_some();
         let any = self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any);
-        (is_for_tflm || !(way.loops || way.int8_io || way.is_code))
+        (is_for_tflm || !(way.loops || way.int8_io || way.is_code || way.is_slid))
             && ((self.takes_floats && !self.options.int8_io) || !way.int8_io)
             && (way.kernels.is_none() || (any && !self.question.names_kernels))
             && (!way.is_code || self.emitted().is_some())
@@ -115,6 +116,9 @@ impl<'a> Case<'a> {
         }
         if way.is_pushed {
             return self.pushed(way);
+        }
+        if let Some(rows) = self.question.hop.filter(|_| way.is_slid) {
+            return self.slid(way, rows);
         }
         let [without, with] = self.searched(way)?;
         if !way.loops {
@@ -156,7 +160,7 @@ impl<'a> Case<'a> {
             Some(hop) => Coming::Time { hop, budget: Some(self.question.budget) },
             None => Coming::Rows,
         };
-        let coded = code_for(self.input, &options, coming, &name).map_err(|error| failed(&error))?;
+        let coded = code_for(self.input, &options, coming, &name).map_err(|error| self.refused(&error))?;
         let Coded { code, macs, run, is_exact } = coded;
         let mut asks = asks(way, is_exact, &[]);
         asks.insert(
@@ -176,6 +180,32 @@ impl<'a> Case<'a> {
             command: Some(self.command(way)),
             found: None,
             code: Some(code),
+        })
+    }
+
+    /// Why rows or windows are refused, without the name of the model, which the title of the table has.
+    fn refused(&self, error: &Error) -> NotPossible {
+        let reason = reason(error);
+        let name = format!("`{}` ", self.input.name);
+        NotPossible::Failed(reason.strip_prefix(&name).unwrap_or(&reason).to_owned())
+    }
+
+    /// A model for TFLM that takes the new rows of a window.
+    fn slid(&self, way: Way, rows: u64) -> Result<Made, NotPossible> {
+        let made = hops(self.input, &self.options(way), rows, Some(self.question.budget));
+        let Hopped { found, hop, is_exact } = made.map_err(|error| self.refused(&error))?;
+        let bytes = found.to_bytes().map_err(|error| failed(&error.into()))?;
+        let run = Run::of_planned(&found.model, &found.plan);
+        let mut asks = asks(way, is_exact, &new_operators(self.input, &found.model));
+        asks.insert(0, hop.asks(self.input.graph().outputs().len()));
+        Ok(Made {
+            extra_macs: hop.macs as i64 - hop.window_macs as i64,
+            instructions: run.instructions,
+            extra_time: run.compared_with(self.run),
+            extra_flash: bytes.len() as i64 - self.input.file.bytes().len() as i64,
+            is_proved: false,
+            asks,
+            ..self.told(way, found)
         })
     }
 
@@ -301,11 +331,13 @@ impl<'a> Case<'a> {
             (false, _) => "smaller.json".to_owned(),
         };
         let rows = match self.question.hop.filter(|_| way.is_slid) {
-            Some(hop) => format!(" --stream time --hop {hop}"),
+            Some(hop) if way.is_code => format!(" --stream time --hop {hop}"),
+            Some(hop) => format!(" --hop {hop}"),
             None if way.is_pushed => " --stream rows".to_owned(),
             None => String::new(),
         };
-        let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
+        let budget =
+            if way.loops || way.is_slid { format!(" --budget {budget_typed}") } else { String::new() };
         format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{rows}{budget}{name} -o {output}")
     }
 }
@@ -328,10 +360,14 @@ fn asks(way: Way, is_exact: bool, new_operators: &[String]) -> Vec<String> {
     asks
 }
 
-/// The reason alone: the table is about one model, which its title names.
 fn failed(error: &Error) -> NotPossible {
-    NotPossible::Failed(match error {
+    NotPossible::Failed(reason(error))
+}
+
+/// The reason alone: the table is about one model, which its title names.
+fn reason(error: &Error) -> String {
+    match error {
         Error::Emit { source, .. } => source.to_string(),
         error => error.to_string(),
-    })
+    }
 }

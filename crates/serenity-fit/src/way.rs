@@ -18,7 +18,7 @@ pub enum Change {
     Int8Io,
     /// C code takes the place of the interpreter.
     Code,
-    /// The application pushes the rows of the input as they come.
+    /// The application hands over the rows of the input as they come.
     Stream,
 }
 
@@ -63,7 +63,8 @@ pub struct Way {
     pub is_code: bool,
     /// Do rows of the input come one by one?
     pub is_pushed: bool,
-    /// Do windows over time keep what they have in common? Then rows come one by one too.
+    /// Do windows over time keep what they have in common? Then new rows alone come in: to C code one by one, to TFLM
+    /// all of a hop at once.
     pub is_slid: bool,
 }
 
@@ -100,6 +101,9 @@ impl Way {
         all.push(int8_io);
         all.push(Self { loops: true, ..int8_io });
         all.extend(with_kernels(Self { loops: true, ..int8_io }));
+        let slid = Self { is_slid: true, ..rewritten };
+        all.push(slid);
+        all.extend(with_kernels(slid));
         all.extend([code, Self { loops: true, ..code }]);
         all.extend([Self { int8_io: true, ..code }, Self { int8_io: true, loops: true, ..code }]);
         // With loops in what is behind the stream: they are only there where they help.
@@ -118,7 +122,7 @@ impl Way {
             (self.loops, Change::Loops),
             (self.int8_io, Change::Int8Io),
             (self.is_code, Change::Code),
-            (self.is_pushed, Change::Stream),
+            (self.is_pushed || self.is_slid, Change::Stream),
         ];
         all.into_iter().filter(|(is_made, _)| *is_made).map(|(_, change)| change).collect()
     }
@@ -133,8 +137,10 @@ impl fmt::Display for Way {
         if self.is_code {
             parts.push("C code".to_owned());
         }
-        if self.is_pushed {
-            parts.push(if self.is_slid { "windows slid" } else { "rows pushed" }.to_owned());
+        if self.is_slid {
+            parts.push("windows slid".to_owned());
+        } else if self.is_pushed {
+            parts.push("rows pushed".to_owned());
         }
         if self.int8_io {
             parts.push("int8 io".to_owned());

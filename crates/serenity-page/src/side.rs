@@ -59,7 +59,8 @@ impl Ground<'_> {
         let mut builder = Builder::new(self);
         let (placed, by) = self.placed();
         let places = builder.places(&placed);
-        let mut side = if self.is_looped { builder.by_bytes(&places) } else { builder.by_lifetimes() };
+        let shares_bytes = self.is_looped || self.carries();
+        let mut side = if shares_bytes { builder.by_bytes(&places) } else { builder.by_lifetimes() };
         side.about_places = self.about_places(by);
         side.places = places;
         side.arena = self.side_arena();
@@ -73,6 +74,12 @@ impl Ground<'_> {
 
     fn borrowed(&self) -> (Vec<&Graph>, Vec<&[OpId]>) {
         (self.graphs.iter().collect(), self.orders.iter().map(Vec::as_slice).collect())
+    }
+
+    /// Does a plan lay both ends of what is carried from run to run into the same bytes?
+    fn carries(&self) -> bool {
+        let has_plan = self.plan.is_some_and(|plan| !plan.is_empty());
+        has_plan && self.graphs.first().is_some_and(|main| !main.carried().is_empty())
     }
 
     /// The offsets of all tensors: as the runtime places them or, where it has none before it runs, as our planner
@@ -264,8 +271,8 @@ impl<'a> Builder<'a> {
         Side { items: self.items, ops, live, peak, peak_op, ..Side::default() }
     }
 
-    /// Fills in the memory in use by the bytes that are occupied, each counted once: for loops, whose tensors share
-    /// them.
+    /// Fills in the memory in use by the bytes that are occupied, each counted once: for loops and for what is carried
+    /// from run to run, whose tensors share them.
     fn by_bytes(mut self, places: &[ItemPlace]) -> Side {
         let mut ops = self.steps();
         let mut by_unit: Vec<Vec<usize>> = vec![Vec::new(); self.length()];

@@ -90,10 +90,15 @@ impl Figures {
             need: Need::of(&found.model, &found.plan),
             extra_macs: cost.macs as i64 - macs_of(came.graph()) as i64,
             extra_flash: of_rewrites + found.plan.constant_channels.as_ref().map_or(0, of_channels),
-            new_operators: operators(&found.model).difference(&operators(came)).cloned().collect(),
+            new_operators: new_operators(came, &found.model),
             proof: found.plan.overall(),
         }
     }
+}
+
+/// The kinds of operators that a planned model has and the model as it came has not.
+pub fn new_operators(came: &Input, planned: &Input) -> Vec<String> {
+    operators(planned).difference(&operators(came)).cloned().collect()
 }
 
 fn operators(input: &Input) -> BTreeSet<String> {

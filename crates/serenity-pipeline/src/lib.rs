@@ -29,7 +29,7 @@ mod stated;
 pub mod target;
 mod variant;
 
-pub use attempt::{Attempt, Figures, NoPlan, StatedAttempt};
+pub use attempt::{Attempt, Figures, NoPlan, StatedAttempt, new_operators};
 pub use by_kernels::{
     NeedWithKernels, kernels_to_avoid, needs_by_kernels, own_needs_by_kernels, own_needs_with,
 };

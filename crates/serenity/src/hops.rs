@@ -7,6 +7,8 @@ use crate::account::Account;
 use crate::diff::macs;
 use crate::stream::{in_order, not_streamed};
 use crate::{Error, Input, Optimized, Options, Rewrites, optimize};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity_check::loops;
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
@@ -18,22 +20,41 @@ use serenity_loops::streams::slide::{Hops, NoHops};
 pub struct Hopped {
     /// The planned model, and what the whole window needs before.
     pub found: Optimized,
-    /// Multiplications of a run.
-    pub macs: u64,
-    /// Multiplications of a window that has nothing in common with another.
-    pub window_macs: u64,
-    /// Bytes that are carried from run to run.
-    pub carried: u64,
-    /// Rows that a run takes.
-    pub rows: u64,
-    /// Runs until a window is full: what those before the last of them return means nothing.
-    pub first: u64,
+    /// What a run takes.
+    pub hop: StatedHop,
     /// Are the results the same bit for bit? Rewrites of floats may change how they are rounded.
     pub is_exact: bool,
 }
 
+/// What a run of a model that takes new rows takes, and what the application must know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatedHop {
+    /// New rows of the window that a run takes as input 0.
+    pub rows: u64,
+    /// Multiplications of a run.
+    pub macs: u64,
+    /// Multiplications of a window that has nothing in common with another.
+    pub window_macs: u64,
+    /// Bytes that are carried from run to run, in the other inputs and in the last outputs, which the application must
+    /// leave alone.
+    pub carried: u64,
+    /// Runs until a window is full: the outputs of those before the last of them mean nothing.
+    pub first: u64,
+}
+
+impl StatedHop {
+    /// What the application must do, for a model with so many outputs besides what is carried.
+    pub fn asks(&self, outputs: usize) -> String {
+        let rows = if self.rows == 1 { "1 new row".to_owned() } else { format!("{} new rows", self.rows) };
+        format!(
+            "write {rows} of the window into input 0 for each run, and leave alone the other inputs and the outputs from number {outputs} on"
+        )
+    }
+}
+
 /// The model for windows that move by `hop` rows of its input: with the fewest multiplications of all ways that fit
-/// `budget`. Without a budget, or if none fits, the way with the least product of multiplications and bytes.
+/// `budget`. Without a budget, or if none fits, the way with the least product of multiplications and bytes, if possible
+/// of those that save half of the multiplications and need no more than whole windows.
 ///
 /// # Errors
 /// If the runtime is not TFLM with a memory plan, if the model cannot be planned, or if windows that move so far have
@@ -48,7 +69,8 @@ pub fn hops(input: &Input, options: &Options, hop: u64, budget: Option<u64>) -> 
         return Err(not_streamed(input));
     }
     let window_macs = macs(whole.graph());
-    let mut search = Search { options, whole: &whole, budget, window_macs, best: None };
+    let window_bytes = Account::new(input, &base.model, &base.plan).needed().bytes;
+    let mut search = Search { options, whole: &whole, budget, window_macs, window_bytes, best: None };
     let mut refused = NoHops::NothingKept;
     for cut in prefixes.iter().rev() {
         match cut.hops(whole.file.graphs(), &order, hop) {
@@ -62,7 +84,7 @@ pub fn hops(input: &Input, options: &Options, hop: u64, budget: Option<u64>) -> 
     found.plan.before = base.plan.before;
     let is_exact = base.plan.rewrites.iter().all(|rewrite| rewrite.exact);
     let first = rows_of(&whole).div_ceil(hop.max(1));
-    Ok(Hopped { found, macs, window_macs, carried, rows: hop, first, is_exact })
+    Ok(Hopped { found, hop: StatedHop { rows: hop, macs, window_macs, carried, first }, is_exact })
 }
 
 /// Follows the model over a window, row by row, in the arena of its plan, and compares it with the whole model.
@@ -165,6 +187,8 @@ struct Search<'a> {
     whole: &'a Input,
     budget: Option<u64>,
     window_macs: u64,
+    /// What the model needs for whole windows, as it came.
+    window_bytes: u64,
     best: Option<Best>,
 }
 
@@ -189,13 +213,18 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What is better: within the budget the fewest multiplications, otherwise the least product with bytes.
-    fn score(&self, found: &Optimized, macs: u64) -> (bool, u128, u64) {
+    /// What is better: within the budget the fewest multiplications; then the least product with bytes of those that save
+    /// half of the multiplications and need no more than whole windows; then that of all others.
+    fn score(&self, found: &Optimized, macs: u64) -> (u8, u128, u64) {
         let account = Account::new(self.whole, &found.model, &found.plan);
         let bytes = account.need().bytes;
+        let product = u128::from(macs) * u128::from(bytes);
         match self.budget {
-            Some(budget) if account.fits(budget) => (false, macs.into(), bytes),
-            budget => (budget.is_some(), u128::from(macs) * u128::from(bytes), bytes),
+            Some(budget) if account.fits(budget) => (0, macs.into(), bytes),
+            _ => {
+                let gains_both = bytes <= self.window_bytes && macs <= self.window_macs / 2;
+                (if gains_both { 1 } else { 2 }, product, bytes)
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::float_io::with_float_io;
 use crate::harness::Desk;
 use serde_json::{Value, json};
+use serenity_judges::shared;
 
 /// A built-in network as a model of int8 operators.
 fn desk_with_model() -> Desk {
@@ -120,8 +121,42 @@ fn windows_over_time_are_a_way_if_they_are_asked_for() {
     assert!(slid["extra_time"].as_f64() < ways(&with)[0]["extra_time"].as_f64() && saved < 0, "{slid}");
     let without = desk.run(&["fit", "net.tflite", "--budget", "64KB", "--allow", "plan,c,stream", "--json"]);
     assert!(!without.stdout.contains("windows slid"), "{without:?}");
+    // This network pads its windows over time, which an interpreter cannot keep; the title names the model.
+    let padded = *ways(&with).iter().find(|way| way["name"] == json!("windows slid")).unwrap();
+    assert!(padded["not_possible"].as_str().unwrap().starts_with("cannot take 16 rows"), "{padded}");
     let run = desk.run(&["fit", "zoo:swiftnet-a", "--budget", "180KB", "--hop", "1"]);
-    assert!(run.code == 2 && run.stderr.contains("windows over time are C code"), "{run:?}");
+    assert!(run.code == 2 && run.stderr.contains("windows over time need a whole .tflite model"), "{run:?}");
+}
+
+/// TFLM takes the new rows of a window too: the row says what its command makes, and the model is written.
+#[test]
+fn windows_slide_in_tflm_as_well() {
+    let Some(models) = shared("more-models") else { return };
+    let desk = Desk::new();
+    std::fs::copy(models.join("str_ww_ref_model.tflite"), desk.path("ww.tflite")).unwrap();
+    let fit = ["fit", "ww.tflite", "--kernels", "reference", "--budget", "14KiB", "--hop", "1"];
+    let with = desk.run(&[&fit[..], &["--allow", "stream", "--json"]].concat()).json();
+    let slid = *ways(&with).iter().find(|way| way["name"] == json!("windows slid")).unwrap();
+    let args: Vec<&str> = slid["command"].as_str().unwrap().split(' ').skip(1).chain(["--json"]).collect();
+    let made = desk.run(&args).json();
+    let hop = &made["hop"];
+    assert_eq!((&hop["rows"], &hop["first"], &hop["macs"]), (&json!(1), &json!(30), &json!(46_040)));
+    let saved = hop["macs"].as_i64().unwrap() - hop["window_macs"].as_i64().unwrap();
+    assert_eq!((&made["needs"], saved), (&slid["need"], slid["extra_macs"].as_i64().unwrap()), "{made}");
+    assert!(slid["asks"].to_string().contains("AddSlice()") && slid["extra_flash"].as_i64() > Some(0));
+    assert!(desk.run(&["optimize", "zoo:swiftnet-a", "--json"]).json()["hop"].is_null());
+    // The hint is about windows that slide, and names a memory that they do not fit.
+    let slide = ["optimize", "ww.tflite", "--kernels", "reference", "--hop", "1", "-o", "frames.tflite"];
+    let text = desk.run(&slide).stdout;
+    assert!(text.contains("serenity fit ww.tflite --kernels reference --hop 1 --budget 8KiB"), "{text}");
+    let larger = desk.run(&["optimize", "ww.tflite", "--kernels", "cmsis-nn", "--hop", "1"]).stdout;
+    assert!(larger.contains("bytes more than on whole windows"), "{larger}");
+    // Both ends of what is carried count once, on the page too.
+    let seen = desk.run(&["inspect", "frames.tflite", "--kernels", "reference", "--json"]).json();
+    assert!(seen["peak"].as_u64() <= seen["arena"].as_u64(), "{seen}");
+    desk.run(&["report", "frames.tflite", "--kernels", "reference", "-o", "page.html"]);
+    let page = std::fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains(&format!("peak {} B", seen["peak"])), "{}", seen["peak"]);
 }
 
 #[test]

@@ -148,11 +148,15 @@ fn laid_out(mut demands: Vec<Demand>, plan: Option<&Offsets>) -> Option<Arena> {
     Some(Arena { bytes: placement.height, pieces })
 }
 
-/// Memory in use over time if a plan puts the tensors that loops hand on into the same bytes: at each step the occupied
-/// bytes, each counted once, with the kernels that need most. After an op as much counts as while it runs. `None` if no
-/// loop hands anything on, or the sub-graphs call each other without end.
+/// Memory in use over time if a plan puts the tensors that loops hand on, or both ends of what is carried from run to run,
+/// into the same bytes: at each step the occupied bytes, each counted once, with the kernels that need most. After an op
+/// as much counts as while it runs. `None` if nothing is handed on or carried, or the sub-graphs call each other without
+/// end.
 pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> Option<Profile> {
-    if !facts.graphs.iter().flat_map(|graph| graph.ops()).any(|op| op.kind.operator() == Operator::WHILE) {
+    let has_loops =
+        facts.graphs.iter().flat_map(|graph| graph.ops()).any(|op| op.kind.operator() == Operator::WHILE);
+    let carries = facts.graphs.first().is_some_and(|main| !main.carried().is_empty());
+    if !has_loops && !carries {
         return None;
     }
     let run = Run::new(facts, orders)?;

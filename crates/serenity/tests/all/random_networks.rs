@@ -486,3 +486,25 @@ impl<'r> Author<'r> {
         self.op(kind, vec![Operand::Activation(x)], attributes, &shape, to);
     }
 }
+
+/// What came of a network that computes the same as before.
+pub(crate) const EQUAL: &str = "equal";
+
+/// Why a network was refused, without the names and numbers in it, so that reasons can be counted.
+pub(crate) fn reason(error: &serenity::Error) -> String {
+    let text = error.to_string();
+    let parts = text.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "…" });
+    parts.collect::<String>().replace(|c: char| c.is_ascii_digit(), "")
+}
+
+/// How often something came of networks, the most frequent first.
+pub(crate) fn tally(outcomes: &[String]) -> String {
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for outcome in outcomes {
+        *counts.entry(outcome).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let lines: Vec<String> = counts.iter().map(|(outcome, count)| format!("{count:>6}  {outcome}")).collect();
+    lines.join("\n")
+}

@@ -124,6 +124,12 @@ impl Report<'_> {
             return paint(GOOD, format!("{:.2}x less ({saved:.1} % saved)", factor(before, after)));
         }
         match () {
+            // Only what carries rows from run to run may need more: it multiplies less.
+            () if after > before => {
+                let more = thousands(after - before);
+                let why = if is_smaller_inside { ": TFLM keeps more operators and tensors" } else { "" };
+                format!("{more} bytes more than on whole windows{why}")
+            }
             () if is_smaller_inside => {
                 "fewer activations, but the same whole arena: TFLM needs it while it prepares".to_owned()
             }

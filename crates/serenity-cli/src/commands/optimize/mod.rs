@@ -35,6 +35,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::account::{Account, StatedAccount};
 use serenity::code::StatedCode;
+use serenity::hops::StatedHop;
 use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan, Target};
 use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;
@@ -56,6 +57,8 @@ pub(crate) struct Stated<'a> {
     output: Option<&'a str>,
     #[serde(flatten)]
     memories: Option<StatedMemories<'a>>,
+    /// Windows over time, asked for by --hop: what a run takes, and how the application runs the model. Null without.
+    hop: Option<StatedHop>,
     /// Every variant of the model that was tried, in this order; empty if ONNX Runtime optimised the model first.
     attempts: Vec<StatedAttempt<'a>>,
     /// The C code written by -o DIR/; null without.
@@ -184,6 +187,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
             account: report.stated(),
             output: job.output,
             memories: device.stated(&planned),
+            hop,
             attempts: attempts.iter().map(Attempt::stated).collect(),
             code: code.as_ref().map(Code::stated),
             report: job.page.report.as_deref(),
@@ -192,8 +196,8 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
-        if let Some(hop) = &hop {
-            hop.print(job, &input, &planned, &mut said)?;
+        if let Some(hop) = hop {
+            hop::print(hop, job, &input, &planned, &mut said)?;
         }
         said.extend(hint.into_bytes());
         if let (Some(ways), Some(budget)) = (&ways, job.budget) {

@@ -80,18 +80,39 @@ impl Report<'_> {
             writeln!(out, "run both:    {COMMAND}serenity verify {input} {path}{tolerance}{HANG}{purpose}")?;
         }
         let gains_nothing = self.account.need().bytes >= self.account.needed().bytes;
-        if gains_nothing {
+        if gains_nothing && job.hop.is_none() {
             writeln!(
                 out,
                 "look closer: {COMMAND}serenity inspect {input}{HANG}   what fills the memory at the peak"
             )?;
         }
         if job.budget.is_none() && plan.model.kernels().is_some() {
+            let hop = job.hop.map_or_else(String::new, |rows| format!(" --hop {rows}"));
+            let budget = smaller_memory(self.account.need().to_be_safe());
             writeln!(
                 out,
-                "must fit:    {COMMAND}serenity fit {given} --budget 64KiB{HANG}   all ways to make it fit"
+                "must fit:    {COMMAND}serenity fit {given}{hop} --budget {budget}{HANG}   all ways to make it fit"
             )?;
         }
         Ok(())
+    }
+}
+
+/// A size of memory that a model with this need does not fit: 64 KiB, or less for a small model.
+fn smaller_memory(need: u64) -> String {
+    let kib = (need.saturating_sub(1) >> 10).clamp(1, 64);
+    format!("{}KiB", 1 << kib.ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::smaller_memory;
+
+    #[test]
+    fn the_memory_proposed_is_smaller_than_the_need() {
+        let found =
+            [u64::MAX, 70_000, 65_537, 65_536, 14_336, 8_193, 8_192, 1_025, 1_024, 0].map(smaller_memory);
+        let wanted = ["64KiB", "64KiB", "64KiB", "32KiB", "8KiB", "8KiB", "4KiB", "1KiB", "1KiB", "1KiB"];
+        assert_eq!(found, wanted);
     }
 }
