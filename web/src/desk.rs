@@ -96,7 +96,7 @@ impl Desk {
             allowed: Change::allowed(&[], &[]),
             names_kernels: self.asked.target.kernels.is_some(),
             name: None,
-            hop: None,
+            hop: self.asked.hop,
         })
     }
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_comes_with_all_ways_and_their_files() {
-        let mut desk = open(&with_budget("28KiB"));
+        let mut desk = open(&Wishes { hop: "2".to_owned(), ..with_budget("28KiB") });
         let (first, remedies) = (desk.sheet().report, "What would make it fit");
         assert!(first.contains("Does not fit 28 KiB") && !first.contains(remedies));
         let made: serde_json::Value = serde_json::from_str(&desk.ways().unwrap().unwrap()).unwrap();
@@ -251,6 +251,7 @@ mod tests {
         assert!(
             ways.iter().any(|way| way["fits"] == true && way["name"].as_str().unwrap().contains("C code"))
         );
+        assert!(ways.iter().any(|way| way["name"].as_str().unwrap().contains("windows slid")));
         assert!(desk.file("code").unwrap().starts_with(b"PK"));
     }
 

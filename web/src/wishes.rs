@@ -28,6 +28,8 @@ pub struct Wishes {
     pub budget: String,
     /// Shapes that the model leaves open, divided by blanks.
     pub shapes: String,
+    /// The new rows of a window over time.
+    pub hop: String,
 }
 
 /// What is asked of one model.
@@ -35,6 +37,8 @@ pub(crate) struct Asked {
     /// What was said of the device and of changes.
     pub(crate) target: Target,
     pub(crate) budget: Option<GivenSize>,
+    /// The new rows of a window over time.
+    pub(crate) hop: Option<u64>,
     shapes: Vec<GivenShape>,
     /// The model and what was said of its runtime, as one would type it.
     pub(crate) typed: String,
@@ -59,6 +63,14 @@ impl Wishes {
             let message = format!("the extra MACs of loops: `{}`", self.loops);
             return Err(Complaint::new(message, "give a percentage from 0 to 10000"));
         }
+        let hop: Option<u64> = said("the new rows of a window", &self.hop)?;
+        if hop == Some(0) {
+            return Err(Complaint::new("the new rows of a window: `0`", "give 1 row or more"));
+        }
+        if hop.is_some() && budget.is_none() {
+            let message = "the new rows of a window: they are for the table of all ways to fit a budget";
+            return Err(Complaint::new(message, "give a budget or a board, or leave the field empty"));
+        }
         let target = Target {
             runtime: said("the runtime", &self.runtime)?,
             kernels: said("the kernels", &self.kernels)?,
@@ -71,7 +83,7 @@ impl Wishes {
             ..Target::default()
         };
         let (typed, changes) = (typed(name, &target, &shapes), self.changes());
-        Ok(Asked { target, budget, shapes, typed, changes })
+        Ok(Asked { target, budget, hop, shapes, typed, changes })
     }
 
     fn changes(&self) -> String {
@@ -168,6 +180,9 @@ mod tests {
             (Wishes { kernels: "fast".to_owned(), ..Wishes::default() }, "the kernels: `fast`"),
             (Wishes { loops: "-1".to_owned(), ..Wishes::default() }, "the extra MACs of loops: `-1`"),
             (Wishes { loops: "nan".to_owned(), ..Wishes::default() }, "the extra MACs of loops: `nan`"),
+            (Wishes { hop: "two".to_owned(), ..Wishes::default() }, "the new rows of a window: `two`"),
+            (Wishes { hop: "0".to_owned(), ..Wishes::default() }, "the new rows of a window: `0`"),
+            (Wishes { hop: "1".to_owned(), ..Wishes::default() }, "the new rows of a window: they"),
             (Wishes { shapes: "x=1,2".to_owned(), ..Wishes::default() }, "the shapes: `x=1,2`"),
         ] {
             let complaint = asked(&wishes, "net.tflite").err().expect(field);

@@ -171,8 +171,6 @@ fn place_tied(
 
 /// What is only compared gets so small a share of the work.
 const SHARE_OF_A_COMPARISON: u64 = 10;
-/// What each link is worth is seen with less: there are many, and a copy mostly gains much or nothing.
-const SHARE_OF_A_LINK: u64 = 20;
 
 /// A placement, and the ties that it keeps.
 struct Tied {
@@ -195,7 +193,7 @@ impl Tied {
                 let is_tie = |link: &usize| self.ties.all[*link] == tie;
                 let Some(link) = self.ties.links.iter().copied().find(is_tie) else { continue };
                 let ties = self.ties.without(&[link]);
-                let placement = place_with(&ties, SHARE_OF_A_LINK)?;
+                let placement = place_with(&ties, SHARE_OF_A_COMPARISON)?;
                 if placement.height <= self.placement.height {
                     no_worse.push((tie, Self { placement, ties }));
                 }
