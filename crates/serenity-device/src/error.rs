@@ -53,6 +53,9 @@ pub enum DeviceError {
     /// The file is no description of a device.
     #[error("`{path}`: {reason}")]
     App { path: String, reason: String },
+    /// A model that cannot be read.
+    #[error("model `{model}`: {source}")]
+    Load { model: String, source: Box<serenity::Error> },
     /// One of the models.
     #[error(transparent)]
     Model(#[from] serenity::Error),
@@ -84,6 +87,7 @@ impl DeviceError {
         match self {
             Self::Read { .. } => ErrorKind::Read,
             Self::App { .. } => ErrorKind::Format,
+            Self::Load { source, .. } => source.kind(),
             Self::Model(error) => error.kind(),
             Self::NoRoom { .. } => ErrorKind::Room,
             Self::Feed { .. } | Self::Unknown { .. } => ErrorKind::Model,
@@ -94,10 +98,14 @@ impl DeviceError {
     /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
+            Self::Load { source, .. } if source.kind() == ErrorKind::Read => {
+                Some("`file` names a .tflite or .onnx model; its path begins at the folder of the file that describes the device".to_owned())
+            }
+            Self::Load { source: error, .. } => error.help().map(std::borrow::Cow::into_owned),
             Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
             Self::NoRoom { largest, free, .. } => Some(remedy(largest, free)),
             Self::Feed { .. } => Some(
-                "an output feeds an input of the same size; `serenity inspect` shows those of a model"
+                "an output feeds an input of the same type and size; `serenity inspect` shows those of a model"
                     .to_owned(),
             ),
             Self::App { .. } => Some("`serenity device --help` shows a whole file".to_owned()),

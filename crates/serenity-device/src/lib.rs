@@ -12,12 +12,14 @@ mod code;
 mod error;
 mod in_place;
 mod kept;
+mod names;
 mod page;
 mod plan;
 mod planned;
 mod stated;
 mod tflm;
 mod tflm_code;
+mod written;
 
 pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
 pub use error::{DeviceError, Free};

@@ -11,6 +11,8 @@ use crate::planned::{ALIGNMENT, Divided, Made, PlannedModel};
 use crate::{DeviceError, Free, Search};
 use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
+use serenity_ir::Tensor;
+use serenity_report::grouped;
 use serenity_search::{Proof, StopReason};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -217,7 +219,9 @@ impl Planner<'_> {
     /// Refuses to feed an input with what is not there, or has another size.
     fn check_feed(&self, fed: usize, from: usize, output: usize, input: usize) -> Result<(), DeviceError> {
         let [from_name, fed_name] = [from, fed].map(|model| &self.app.models[model].name);
-        let reason = match (self.models[from].port(false, output), self.models[fed].port(true, input)) {
+        let [out, into] =
+            [self.models[from].tensor_at(false, output), self.models[fed].tensor_at(true, input)];
+        let reason = match (out, into) {
             (None, _) => {
                 let count = self.models[from].outputs();
                 format!("`{from_name}` has no output {output}: there are {count}, counted from 0")
@@ -228,8 +232,10 @@ impl Planner<'_> {
             _ if !self.has_place(fed, true, input) => {
                 format!("TFLM gives input {input} of `{fed_name}` no memory, so nothing can feed it")
             }
-            (Some(out), Some(into)) if out != into => format!(
-                "output {output} of `{from_name}` has {out} bytes, and input {input} of `{fed_name}` has {into}"
+            (Some(out), Some(into)) if out.bytes != into.bytes || out.dtype != into.dtype => format!(
+                "output {output} of `{from_name}` is {}, and input {input} of `{fed_name}` is {}",
+                described(out),
+                described(into)
             ),
             _ => return Ok(()),
         };
@@ -429,6 +435,13 @@ pub(crate) fn life_of(app: &App, handed: &Handed) -> Range<Step> {
     let ends_before = is_alone(last) && moments[last].iter().all(takes_one);
     let begin = 2 * first as Step + Step::from(begins_behind);
     begin..2 * last as Step + Step::from(!ends_before)
+}
+
+/// The type, the shape and the bytes of a tensor, as far as they are known.
+fn described(tensor: &Tensor) -> String {
+    let dtype = tensor.dtype.as_ref().map_or_else(String::new, |dtype| format!("{dtype} "));
+    let shape = tensor.shape.as_ref().map_or_else(String::new, |shape| format!("{shape:?} "));
+    format!("{dtype}{shape}({} bytes)", grouped(tensor.bytes.into()))
 }
 
 /// The bytes of an arena.

@@ -12,7 +12,8 @@ use serenity::run::Run;
 use serenity::stream::best_code;
 use serenity::{Input, Optimized, Options};
 use serenity_emit::Emitted;
-use serenity_ir::{Graph, TensorId};
+use serenity_ir::{Graph, Tensor, TensorId};
+use serenity_report::ShortLabels;
 use serenity_runtimes::{ArenaProblem, Content, Offsets};
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -20,6 +21,9 @@ use std::collections::BTreeMap;
 
 /// All that lies in an array of its own begins at a multiple of this.
 pub(crate) const ALIGNMENT: u64 = 16;
+
+/// Names of tensors in messages are about as long at most.
+const LONGEST_LABEL: usize = 40;
 
 /// A model that is planned by itself.
 pub struct PlannedModel {
@@ -71,7 +75,8 @@ pub(crate) struct Divided {
 
 impl PlannedModel {
     pub(crate) fn new(app: &App, model: &Model, search: &Search) -> Result<Self, DeviceError> {
-        let input = serenity::load(&model.file)?;
+        let input = serenity::load(&model.file)
+            .map_err(|source| DeviceError::Load { model: model.name.clone(), source: Box::new(source) })?;
         check_whole(&input)?;
         let options = options(model, &input, search)?;
         let found = serenity::optimize(&input, &options).map_err(serenity::Error::from)?;
@@ -134,7 +139,12 @@ impl PlannedModel {
 
     /// The bytes of an input or output.
     pub(crate) fn port(&self, is_input: bool, index: usize) -> Option<u64> {
-        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?).bytes)
+        Some(self.tensor_at(is_input, index)?.bytes)
+    }
+
+    /// The tensor of an input or output.
+    pub(crate) fn tensor_at(&self, is_input: bool, index: usize) -> Option<&Tensor> {
+        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?))
     }
 
     /// How many outputs there are.
@@ -174,10 +184,10 @@ impl PlannedModel {
         };
         let mut largest: Vec<(usize, u64)> = at(peak).map(|(buffer, b)| (buffer, b.size)).collect();
         largest.sort_by_key(|&(_, bytes)| Reverse(bytes));
-        let graphs = self.found.model.graphs();
+        let labels = |graph: usize| ShortLabels::of(&self.found.model.graphs()[graph], LONGEST_LABEL);
         let name = |buffer: usize| match arena.contents[buffer] {
-            Content::Tensor { graph, tensor } => graphs[graph].tensor_label(tensor),
-            Content::Scratch { graph, op } => format!("scratch of {}", graphs[graph].op_label(op)),
+            Content::Tensor { graph, tensor } => labels(graph).tensors[tensor.index()].clone(),
+            Content::Scratch { graph, op } => format!("scratch of {}", labels(graph).ops[op.index()]),
         };
         largest.into_iter().take(3).map(|(buffer, bytes)| (name(buffer), bytes)).collect()
     }

@@ -12,7 +12,7 @@ use crate::emitted_c::has;
 use serenity::ir::{Graph, Operator};
 use serenity::zoo::Precision;
 use serenity::{Format, Options, load, optimize};
-use serenity_device::{Device, Form, Made, Model, Request};
+use serenity_device::{App, Device, Form, Made, Model, Request, Search, plan};
 use serenity_judges::{Need, shared, skip};
 use std::fmt::Write;
 use std::path::Path;
@@ -388,6 +388,21 @@ struct MicroInterpreter {
 }  // namespace tflite
 "#;
 
+/// Writes headers with the names of TFLM's, which have that interface.
+fn write_interface(folder: &Path) {
+    for header in ["memory_planner/micro_memory_planner", "micro_allocator", "micro_interpreter", "micro_log"]
+    {
+        let path = folder.join(format!("tensorflow/lite/micro/{header}.h"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = if header == "micro_log" {
+            INTERFACE
+        } else {
+            "#include \"tensorflow/lite/micro/micro_log.h\"\n"
+        };
+        std::fs::write(path, text).unwrap();
+    }
+}
+
 /// Asks the planner of `one` for these buffers; returns the exit code: 0, or 1 + the number of the question that was refused.
 fn asked(device: &Device, folder: &Path, tools: &Tools, requests: &[Request]) -> (Option<i32>, String) {
     let mut main = "#include \"device/tflm.h\"\nstatic int refused;\n\
@@ -421,17 +436,7 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    for header in ["memory_planner/micro_memory_planner", "micro_allocator", "micro_interpreter", "micro_log"]
-    {
-        let path = folder.path().join(format!("tensorflow/lite/micro/{header}.h"));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if header == "micro_log" {
-            INTERFACE
-        } else {
-            "#include \"tensorflow/lite/micro/micro_log.h\"\n"
-        };
-        std::fs::write(path, text).unwrap();
-    }
+    write_interface(folder.path());
     let tools = Tools::native(&["-I.", "-Wall", "-Wextra", "-Werror"]);
     let swiftnet = exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path());
     let device = planned(folder.path(), "", TWO, &[said("one", &swiftnet, TFLM), said("two", &swiftnet, "")]);
@@ -457,4 +462,30 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
     assert!(code == Some(100) && said.contains("plan for this model"), "{code:?}: {said}");
     let longer: Vec<Request> = right.iter().chain(&right[..1]).copied().collect();
     assert_eq!(ask(&longer).0, Some(right.len() as i32 + 1));
+}
+
+/// Keywords as names of models and memories, and of the file of the device: all are parts of longer names.
+#[test]
+fn keywords_are_names_too() {
+    if !has("c++") || !has("cc") {
+        return skip(Need::Compiler, "there is no C++ compiler");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let chain = exported("branches?branches=1", Format::TfLite, Precision::Int8, folder.path());
+    let file = chain.to_str().unwrap();
+    let text = format!(
+        "[[memory]]\nname = \"new\"\nsize = 200000\n[[model]]\nname = \"class\"\nfile = '{file}'\n{TFLM}\n\
+         [[model]]\nname = \"int\"\nfile = '{file}'\n[[model.feed]]\nfrom = \"class\"\n"
+    );
+    let path = folder.path().join("namespace.toml");
+    let app = App::read(path.to_str().unwrap(), &text, &|_| Ok(200_000)).unwrap();
+    assert_eq!(app.name, "namespace_device");
+    let device = plan("namespace.toml", app, &Search::default()).unwrap();
+    write_interface(folder.path());
+    let main = "#include \"device/tflm.h\"\nint main() {\n  tflite::MicroInterpreter interpreter = \
+                {namespace_device::class_allocator(), nullptr};\n  namespace_device::run_class(interpreter);\n  \
+                namespace_device_run_int();\n  return 0;\n}\n";
+    let tools = Tools::native(&["-I."]);
+    let (code, said) = run(folder.path(), &tools, &device, main);
+    assert_eq!(code, Some(0), "{said}");
 }
