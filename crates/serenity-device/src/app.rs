@@ -67,6 +67,8 @@ pub enum Form {
     Code,
     /// TFLM, built with these kernels.
     Tflm(Kernels),
+    /// Nobody says what: only the places of its tensors are asked for.
+    Places,
 }
 
 /// An input that is the output of another model.
@@ -141,10 +143,6 @@ impl App {
         kernels: Option<&str>,
         size: ReadSize,
     ) -> Result<Self, DeviceError> {
-        let memory = |NamedMemory { name, size }| {
-            let size = WrittenSize::Text(size);
-            WrittenMemory { name, size, section: None, read: None, write: None }
-        };
         let name = serenity_emit::prefix_of(file).to_ascii_lowercase();
         let is_free = name != OWN_NAME && names::check("model", &name).is_ok();
         let model = WrittenModel {
@@ -159,9 +157,44 @@ impl App {
             feed: Vec::new(),
         };
         let reader = Reader { folder: Path::new(""), size };
-        let memories = memories.into_iter().map(memory).collect();
+        let memories = memories.into_iter().map(WrittenMemory::from).collect();
         let app = reader.app(OWN_NAME.to_owned(), memories, vec![model], &[]);
         app.map_err(|reason| DeviceError::App { path: file.to_owned(), reason })
+    }
+}
+
+impl App {
+    /// The memories of a device, the fast one first, and one model in them of which only places are asked for.
+    ///
+    /// # Errors
+    /// If a size is none.
+    pub(crate) fn of_places(
+        name: &str,
+        memories: Vec<NamedMemory>,
+        size: ReadSize,
+    ) -> Result<Self, DeviceError> {
+        let reader = Reader { folder: Path::new(""), size };
+        let written = memories.into_iter().map(WrittenMemory::from).enumerate();
+        let memories: Result<Vec<Memory>, String> =
+            written.map(|(rank, memory)| reader.memory(rank, memory)).collect();
+        let memories = memories.map_err(|reason| DeviceError::App { path: name.to_owned(), reason })?;
+        let model = Model {
+            name: name.to_owned(),
+            file: name.to_owned(),
+            form: Form::Places,
+            memories: (0..memories.len()).collect(),
+            state: 0,
+            loops: None,
+            int8_io: false,
+            feeds: Vec::new(),
+        };
+        Ok(Self { name: name.to_owned(), memories, models: vec![model], together: Vec::new() })
+    }
+}
+
+impl From<NamedMemory> for WrittenMemory {
+    fn from(NamedMemory { name, size }: NamedMemory) -> Self {
+        Self { name, size: WrittenSize::Text(size), section: None, read: None, write: None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong.
 
+use crate::Lack;
 use crate::app::Memory;
 use serenity::ErrorKind;
 use serenity_report::grouped;
@@ -15,7 +16,7 @@ pub struct Free {
 }
 
 /// Where there is too little room, and how much too little.
-fn lacking(bytes: u64, free: &[Free]) -> String {
+fn lacking(bytes: u64, lack: Option<Lack>, free: &[Free]) -> String {
     let all = free.iter().fold(0, |sum: u64, free| sum.saturating_add(free.bytes));
     let names: Vec<String> = (free.iter())
         .map(|Free { memory, bytes }| {
@@ -23,6 +24,10 @@ fn lacking(bytes: u64, free: &[Free]) -> String {
         })
         .collect();
     let names = names.join(" and ");
+    if let Some(Lack { bytes, proved }) = lack {
+        let how = if proved { "whatever lies where" } else { "for the best division found" };
+        return format!("{} bytes more than {names} hold, {how}", grouped(bytes.into()));
+    }
     match bytes.checked_sub(all).filter(|&missing| missing > 0) {
         Some(missing) => format!("{} more than fit {names}", grouped(missing.into())),
         // Between two memories, whole tensors are divided.
@@ -30,17 +35,18 @@ fn lacking(bytes: u64, free: &[Free]) -> String {
     }
 }
 
-fn remedy(largest: &[(String, u64)], free: &[Free]) -> String {
+fn remedy(largest: &[(String, u64)], free: &[Free], may_change: bool) -> String {
     if largest.is_empty() {
         return "make this memory larger, or name another one: `state`, `memories`".to_owned();
     }
     let largest: Vec<String> =
         largest.iter().map(|(name, bytes)| format!("`{name}` {}", grouped((*bytes).into()))).collect();
     let second = if free.len() == 1 { "give it a second memory" } else { "make a memory larger" };
-    format!(
-        "largest at its peak: {}; allow `loops` or `int8_io`, {second}, or run fewer models together",
-        largest.join(", ")
-    )
+    let remedy = match may_change {
+        true => format!("allow `loops` or `int8_io`, {second}, or run fewer models together"),
+        false => second.to_owned(),
+    };
+    format!("largest at its peak: {}; {remedy}", largest.join(", "))
 }
 
 /// Why there is no plan for a device.
@@ -60,15 +66,19 @@ pub enum DeviceError {
     #[error(transparent)]
     Model(#[from] serenity::Error),
     /// Memories are too small.
-    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, free))]
+    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, *lack, free))]
     NoRoom {
         path: String,
         what: String,
         bytes: u64,
+        /// What two memories lack, if the model was divided between them.
+        lack: Option<Lack>,
         /// What is free in each memory that may be used.
         free: Vec<Free>,
         /// The largest tensors of the model at its peak, and their bytes.
         largest: Vec<(String, u64)>,
+        /// May the model be changed so that it needs less?
+        may_change: bool,
     },
     /// A model of which not enough is known.
     #[error("`{path}`: what TFLM keeps for it is not known, so no places can be told")]
@@ -103,7 +113,7 @@ impl DeviceError {
             }
             Self::Load { source: error, .. } => error.help().map(std::borrow::Cow::into_owned),
             Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
-            Self::NoRoom { largest, free, .. } => Some(remedy(largest, free)),
+            Self::NoRoom { largest, free, may_change, .. } => Some(remedy(largest, free, *may_change)),
             Self::Feed { .. } => Some(
                 "an output feeds an input of the same type and size; `serenity inspect` shows those of a model"
                     .to_owned(),

@@ -5,7 +5,7 @@ use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
 use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
-use serenity::memories::two_memories::{Division, Memory, Obvious, Touched, Traffic};
+use serenity::memories::two_memories::{Division, Memory, Obvious, Touched, Traffic, TwoMemories};
 use serenity::pipeline::target::KernelsName;
 use serenity::pipeline::{Target, macs_of};
 use serenity::run::Run;
@@ -38,7 +38,7 @@ pub struct PlannedModel {
     found: Optimized,
     buffers: Option<Touched>,
     search: Search,
-    divisions: RefCell<BTreeMap<Question, Option<Divided>>>,
+    divisions: RefCell<BTreeMap<Question, Answer>>,
 }
 
 /// What runs a model.
@@ -52,10 +52,24 @@ pub enum Made {
     },
     /// A model for TFLM.
     Tflm(TflmModel),
+    /// Nothing: only the places of its tensors are asked for. Here all of them lie in one memory.
+    Places(Division),
 }
 
 /// The sizes of two memories, and how much more a byte costs in the second that is read, and written.
 type Question = ([u64; 2], [u64; 2]);
+
+/// A division, or why there is none.
+type Answer = Result<Divided, Lack>;
+
+/// Bytes that two memories lack for a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// How many; 0 if memories of these sizes would be enough, and yet their places were refused.
+    pub bytes: u64,
+    /// Is it proved that no division needs fewer?
+    pub proved: bool,
+}
 
 /// A model whose tensors lie in two memories.
 #[derive(Clone, Debug)]
@@ -64,10 +78,8 @@ pub(crate) struct Divided {
     pub(crate) is_right: bool,
     /// Bytes of each part.
     pub(crate) bytes: [u64; 2],
-    /// What a run reads and writes in each.
-    pub(crate) traffic: [Traffic; 2],
-    /// A lower bound on how much more the bytes in the second cost, in any division.
-    pub(crate) bound: u64,
+    /// What lies where. Its bound is on how much more the bytes in the second memory cost, in any division.
+    pub(crate) division: Division,
     offsets: Offsets,
     /// The memory and the offset of all tensors and scratch.
     pub(crate) of_contents: Vec<(Content, (usize, u64))>,
@@ -88,6 +100,7 @@ impl PlannedModel {
                 let alone = code.ram();
                 (Made::Code { code: Box::new(code), plain }, macs, alone)
             }
+            Form::Places => return Self::of_plan(found, search),
             Form::Tflm(kernels) => {
                 let tflm = TflmModel::new(&found, kernels)?;
                 let tflm = tflm.ok_or_else(|| DeviceError::Unknown { path: model.file.clone() })?;
@@ -102,11 +115,40 @@ impl PlannedModel {
         Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
     }
 
+    /// A model that has a plan, and of which only the places are asked for.
+    pub(crate) fn of_plan(found: Optimized, search: &Search) -> Result<Self, DeviceError> {
+        let (graphs, plan) = (found.model.graphs(), &found.plan);
+        let no_arena = || serenity::memories::Error::NoArena { graph: plan.graph.clone() };
+        let buffers = Touched::new(graphs, plan.model, &plan.orders())
+            .ok_or_else(|| serenity::Error::from(no_arena()))?;
+        let one = [Memory::new("none", 0), Memory::new("all", u64::MAX)];
+        let whole = buffers.divide(one, [0, 0], &search.limits);
+        let whole = whole.map_err(|error| serenity::Error::from(serenity::memories::Error::from(error)))?;
+        let (alone, traffic) = (whole.memories[1].used, buffers.total());
+        let (macs, made) = (macs_of(found.model.graph()), Made::Places(whole));
+        let (search, divisions, buffers) = (search.clone(), RefCell::default(), Some(buffers));
+        Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
+    }
+
+    /// What its tensors, and the sizes of the memories in which they lie, are multiples of.
+    pub(crate) fn alignment(&self) -> u64 {
+        match self.made {
+            Made::Places(_) => 1,
+            Made::Code { .. } | Made::Tflm(_) => ALIGNMENT,
+        }
+    }
+
+    /// Are all sizes known?
+    pub(crate) fn counts_everything(&self) -> bool {
+        self.found.plan.counts_everything()
+    }
+
     /// Bytes of the arena, if all lies in one memory.
     pub fn arena(&self) -> u64 {
         match &self.made {
             Made::Code { code, .. } => code.arena,
             Made::Tflm(tflm) => tflm.head,
+            Made::Places(whole) => whole.memories[1].used,
         }
     }
 
@@ -115,6 +157,7 @@ impl PlannedModel {
         match &self.made {
             Made::Code { code, .. } => code.state,
             Made::Tflm(tflm) => tflm.tail.needed(0).arm32 + tflm.tail.margin(0),
+            Made::Places(_) => 0,
         }
     }
 
@@ -122,7 +165,9 @@ impl PlannedModel {
     pub fn instructions(&self) -> Option<u64> {
         match &self.made {
             Made::Code { code, .. } => code.instructions,
-            Made::Tflm(_) => Run::of_planned(&self.found.model, &self.found.plan).instructions,
+            Made::Tflm(_) | Made::Places(_) => {
+                Run::of_planned(&self.found.model, &self.found.plan).instructions
+            }
         }
     }
 
@@ -160,7 +205,7 @@ impl PlannedModel {
         divided: Option<&Divided>,
     ) -> Option<(usize, u64)> {
         match &self.made {
-            Made::Code { .. } => None,
+            Made::Code { .. } | Made::Places(_) => None,
             Made::Tflm(tflm) => tflm.place(self.port_tensor(is_input, index)?, divided),
         }
     }
@@ -192,8 +237,8 @@ impl PlannedModel {
         largest.into_iter().take(3).map(|(buffer, bytes)| (name(buffer), bytes)).collect()
     }
 
-    /// The tensors divided between two memories of these sizes, so that the second costs little; `None` if they do not fit.
-    pub(crate) fn divided(&self, question: Question) -> Option<Divided> {
+    /// The tensors divided between two memories of these sizes, so that the second costs little.
+    pub(crate) fn divided(&self, question: Question) -> Answer {
         let known = self.divisions.borrow().get(&question).cloned();
         known.unwrap_or_else(|| {
             let divided = self.divide(question);
@@ -202,29 +247,54 @@ impl PlannedModel {
         })
     }
 
+    /// What lies where in two memories, if only places are asked for: divided, or all in one of them.
+    pub(crate) fn in_two(
+        &self,
+        memories: [Memory; 2],
+        divided: Option<&Divided>,
+        is_in_first: bool,
+    ) -> Option<TwoMemories> {
+        let Made::Places(whole) = &self.made else { return None };
+        let mut division = divided.map_or(whole, |divided| &divided.division).clone();
+        if divided.is_none() && is_in_first {
+            division.memories.reverse();
+        }
+        for (filled, memory) in division.memories.iter_mut().zip(memories) {
+            filled.memory = memory;
+        }
+        Some(TwoMemories { arena: self.buffers.as_ref()?.arena.clone(), division })
+    }
+
     /// The tensors divided between two memories of these sizes in an obvious way; `None` if they do not fit.
     pub(crate) fn divided_as(&self, obvious: Obvious, sizes: [u64; 2]) -> Option<Divided> {
         let Touched { arena, traffic } = self.buffers.as_ref()?;
-        let division = obvious.divide(&arena.problem, traffic, memories(sizes), &self.search.limits)?;
-        Some(self.checked(arena, &division))
+        let division = obvious.divide(&arena.problem, traffic, self.memories(sizes), &self.search.limits)?;
+        Some(self.checked(arena, division))
     }
 
-    fn divide(&self, (sizes, dearer): Question) -> Option<Divided> {
-        let buffers = self.buffers.as_ref()?;
-        let division = buffers.divide(memories(sizes), dearer, &self.search.limits).ok()?;
-        Some(self.checked(&buffers.arena, &division))
+    fn divide(&self, (sizes, dearer): Question) -> Answer {
+        let buffers = self.buffers.as_ref().ok_or(Lack { bytes: 0, proved: false })?;
+        let division = buffers.divide(self.memories(sizes), dearer, &self.search.limits);
+        let division = division.map_err(|lack| Lack { bytes: lack.missing, proved: lack.proved })?;
+        Ok(self.checked(&buffers.arena, division))
     }
 
-    fn checked(&self, arena: &ArenaProblem, division: &Division) -> Divided {
-        let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(ALIGNMENT));
+    fn memories(&self, [first, second]: [u64; 2]) -> [Memory; 2] {
+        let alignment = self.alignment();
+        [("first", first), ("second", second)]
+            .map(|(name, size): (&str, u64)| Memory::new(name, size / alignment * alignment))
+    }
+
+    fn checked(&self, arena: &ArenaProblem, division: Division) -> Divided {
+        let alignment = self.alignment();
+        let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(alignment));
         let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
         let mut divided = Divided {
             is_right: false,
             bytes: used,
-            traffic: division.memories.each_ref().map(|filled| filled.traffic),
-            bound: division.bound,
-            of_contents: Vec::new(),
-            offsets: offsets(self.found.model.graphs(), arena, division, used[0]),
+            of_contents: of_contents(arena, &division),
+            offsets: offsets(self.found.model.graphs(), arena, &division, used[0]),
+            division,
         };
         let is_placed = || match &self.made {
             // Emitting it checks the places, as those of any plan.
@@ -235,11 +305,10 @@ impl PlannedModel {
                 placement_faults(&graphs, &self.found.plan.orders(), kernels, &divided.offsets, u64::MAX)
                     .is_empty()
             }
+            Made::Places(_) => true,
         };
-        let is_right =
-            used.iter().all(|&bytes| bytes > 0) && division.fault(&arena.problem).is_none() && is_placed();
-        divided.is_right = is_right;
-        divided.of_contents = of_contents(arena, division);
+        let is_in_both = used.iter().all(|&bytes| bytes > 0) || matches!(self.made, Made::Places(_));
+        divided.is_right = is_in_both && divided.division.fault(&arena.problem).is_none() && is_placed();
         divided
     }
 
@@ -251,21 +320,16 @@ impl PlannedModel {
     }
 }
 
-fn memories([first, second]: [u64; 2]) -> [Memory; 2] {
-    [("first", first), ("second", second)]
-        .map(|(name, size): (&str, u64)| Memory::new(name, size / ALIGNMENT * ALIGNMENT))
-}
-
 /// How the model is to be changed and planned.
 fn options(model: &Model, input: &Input, search: &Search) -> Result<Options, DeviceError> {
     let kernels = match model.form {
-        Form::Code => None,
         Form::Tflm(kernels) => Some(KernelsName::Known(kernels)),
+        Form::Code | Form::Places => None,
     };
     let target = Target { kernels, loops: model.loops, int8_io: model.int8_io, ..Target::default() };
     let runtime = target.model(input).and_then(|runtime| match model.form {
         Form::Code => target.with_emitted_kernels(runtime),
-        Form::Tflm(_) => Ok(runtime),
+        Form::Tflm(_) | Form::Places => Ok(runtime),
     });
     let runtime = runtime.map_err(serenity::Error::from)?;
     let options = target.options(input, runtime).map_err(serenity::Error::from)?;

@@ -7,7 +7,7 @@
 //! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
 
 use crate::common::exported;
-use crate::devices::{Said, planned, said};
+use crate::devices::{Said, around, copies, planned, said};
 use crate::emitted_c::has;
 use serenity::ir::{Graph, Operator};
 use serenity::zoo::Precision;
@@ -147,6 +147,7 @@ fn end_of(model: &Model, is_input: bool, index: usize) -> String {
     match model.form {
         Form::Tflm(_) => format!("net_{name}.interpreter.{end}({index})->data.raw"),
         Form::Code => format!("reinterpret_cast<char*>({name}_{end}_{index})"),
+        Form::Places => unreachable!("it is run by something"),
     }
 }
 
@@ -154,7 +155,8 @@ fn end_of(model: &Model, is_input: bool, index: usize) -> String {
 fn program(device: &Device, rounds: u32) -> String {
     let app = &device.app.name;
     let mut text = format!(
-        "#include \"device/tflm.h\"\n{PROGRAM}\nint main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        "#include \"device/tflm.h\"\n{PROGRAM}\n{}int main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        copies(device),
         OPERATORS.len()
     );
     for operator in OPERATORS {
@@ -205,12 +207,16 @@ fn program(device: &Device, rounds: u32) -> String {
                 ),
             };
         }
+        let [before, after] = around(device, index);
+        text.push_str(&before);
         let _ = match model.form {
             Form::Tflm(_) => {
                 writeln!(text, "    if ({app}::run_{name}(net_{name}.interpreter) != kTfLiteOk) abort();")
             }
             Form::Code => writeln!(text, "    {app}_run_{name}();"),
+            Form::Places => unreachable!("it is run by something"),
         };
+        text.push_str(&after);
         let _ = writeln!(
             text,
             "    if (alone_{name}.interpreter.Invoke() != kTfLiteOk) abort();\n    ran[{index}] = true;"
