@@ -112,7 +112,7 @@ impl App {
         let name = name.unwrap_or_else(|| {
             let name = serenity_emit::prefix_of(path);
             // The name of the file is no choice of a name in C.
-            let is_free = !names::is_reserved(&name) && model.iter().all(|model| model.name != name);
+            let is_free = !is_bad_namespace(&name, &model) && model.iter().all(|model| model.name != name);
             if is_free { name } else { format!("{name}_{OWN_NAME}") }
         });
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
@@ -416,6 +416,11 @@ fn form_of(form: WrittenForm, kernels: Option<&str>) -> Result<Form, String> {
     }
 }
 
+/// Is a namespace of this name wanted that C++ cannot have? Only the header for TFLM has one.
+fn is_bad_namespace(app: &str, models: &[WrittenModel]) -> bool {
+    names::is_reserved(app) && models.iter().any(|model| matches!(model.form, WrittenForm::Tflm))
+}
+
 /// Refuses names that would make bad C, or the same names twice.
 fn check_names(app: &str, memories: &[WrittenMemory], models: &[WrittenModel]) -> Result<(), String> {
     let memories: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
@@ -428,7 +433,7 @@ fn check_names(app: &str, memories: &[WrittenMemory], models: &[WrittenModel]) -
     if names.contains(&app) {
         return Err(format!("the device and a model are both called `{app}`: rename one of them"));
     }
-    if names::is_reserved(app) && models.iter().any(|model| matches!(model.form, WrittenForm::Tflm)) {
+    if is_bad_namespace(app, models) {
         return Err(format!(
             "device `{app}`: C++ cannot have a namespace of this name; take another one, as in name = \"{app}_{OWN_NAME}\""
         ));

@@ -151,7 +151,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
         (
             app("256 KiB", &format!("{feed}output = 3\n")),
             "`one` has no output 3: there are 1, counted from 0",
-            "same size",
+            "same type and size",
         ),
         (app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis\"\n"), "there are no kernels `cmsis`", "--help"),
         (
