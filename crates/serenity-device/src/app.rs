@@ -227,7 +227,6 @@ impl Reader<'_> {
             return Err(format!("more than {MOST} memories or models"));
         }
         check_names(&name, &memories, &models)?;
-        check_cycles(&models)?;
         let memories: Vec<Memory> = memories
             .into_iter()
             .enumerate()
@@ -295,10 +294,15 @@ impl Reader<'_> {
             .into_iter()
             .map(|WrittenFeed { from, output, input }| {
                 let from = find(&place, "model", models, &from)?;
-                if from >= index {
+                if from == index {
                     return Err(format!(
-                        "{place}: `{}` feeds it, so move [[model]] `{}` above it",
-                        models[from], models[from]
+                        "{place} feeds itself: in one round each model runs once; copy what goes from one round to the next yourself"
+                    ));
+                }
+                if from > index {
+                    let from = &models[from];
+                    return Err(format!(
+                        "{place}: `{from}` feeds it, so move [[model]] `{from}` above it; models that feed each other have no order"
                     ));
                 }
                 Ok(Feed { from, output, input })
@@ -439,37 +443,6 @@ fn check_names(app: &str, memories: &[WrittenMemory], models: &[WrittenModel]) -
         ));
     }
     names::check_identifiers(app, &memories, &names)
-}
-
-/// Refuses models that feed themselves, by way of others or not: no order of them would do.
-fn check_cycles(models: &[WrittenModel]) -> Result<(), String> {
-    let feeds = |model: &WrittenModel| -> Vec<&WrittenModel> {
-        let named = |feed: &WrittenFeed| models.iter().find(|model| model.name == feed.from);
-        model.feed.iter().filter_map(named).collect()
-    };
-    for model in models {
-        let (mut before, mut next) = (vec![model], 0);
-        while let Some(&one) = before.get(next) {
-            for from in feeds(one) {
-                if std::ptr::eq(from, model) {
-                    let way = if one.name == model.name {
-                        String::new()
-                    } else {
-                        format!(" by way of `{}`", one.name)
-                    };
-                    return Err(format!(
-                        "model `{}` feeds itself{way}: in one round each model runs once; copy what goes from one round to the next yourself",
-                        model.name
-                    ));
-                }
-                if !before.iter().any(|known| std::ptr::eq(*known, from)) {
-                    before.push(from);
-                }
-            }
-            next += 1;
-        }
-    }
-    Ok(())
 }
 
 /// A sign that the name of a section may have.

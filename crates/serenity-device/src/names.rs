@@ -113,7 +113,7 @@ mod tests {
         for (memory, model, both) in [
             ("kws_kept", "kws", "app_kws_kept"),
             ("sram_arena", "app_sram", "app_sram_arena"),
-            ("sram_state", "app_sram", "APP_SRAM_STATE_BYTES"),
+            ("sram_state", "app_sram", "app_sram_state"),
         ] {
             assert!(message("app", &[memory], &[model]).contains(&format!("become `{both}`")));
         }

@@ -124,6 +124,9 @@ impl PlannedModel {
         let one = [Memory::new("none", 0), Memory::new("all", u64::MAX)];
         let whole = buffers.divide(one, [0, 0], &search.limits);
         let whole = whole.map_err(|error| serenity::Error::from(serenity::memories::Error::from(error)))?;
+        if let Some(reason) = whole.fault(&buffers.arena.problem) {
+            return Err(DeviceError::CheckFailed { path: found.model.name.clone(), reason });
+        }
         let (alone, traffic) = (whole.memories[1].used, buffers.total());
         let (macs, made) = (macs_of(found.model.graph()), Made::Places(whole));
         let (search, divisions, buffers) = (search.clone(), RefCell::default(), Some(buffers));
@@ -289,13 +292,9 @@ impl PlannedModel {
         let alignment = self.alignment();
         let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(alignment));
         let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
-        let mut divided = Divided {
-            is_right: false,
-            bytes: used,
-            of_contents: of_contents(arena, &division),
-            offsets: offsets(self.found.model.graphs(), arena, &division, used[0]),
-            division,
-        };
+        let of_contents = of_contents(arena, &division);
+        let offsets = offsets(self.found.model.graphs(), &of_contents, used[0]);
+        let mut divided = Divided { is_right: false, bytes: used, division, offsets, of_contents };
         let is_placed = || match &self.made {
             // Emitting it checks the places, as those of any plan.
             Made::Code { .. } => !has_scratch && self.code_in(&divided, "net").is_ok(),
@@ -362,15 +361,11 @@ fn of_contents(arena: &ArenaProblem, division: &Division) -> Vec<(Content, (usiz
 }
 
 /// The offsets of all tensors in one arena, of which the second memory holds what is behind `cut`.
-fn offsets(graphs: &[Graph], arena: &ArenaProblem, division: &Division, cut: u64) -> Offsets {
+fn offsets(graphs: &[Graph], of_contents: &[(Content, (usize, u64))], cut: u64) -> Offsets {
     let mut offsets: Offsets = graphs.iter().map(|graph| vec![None; graph.tensors().len()]).collect();
-    for (filled, begin) in division.memories.iter().zip([0, cut]) {
-        for &(buffer, offset) in &filled.buffers {
-            if let Content::Tensor { graph, .. } = arena.contents[buffer] {
-                for &tensor in &arena.tensors[buffer] {
-                    offsets[graph][tensor.index()] = Some(begin + offset);
-                }
-            }
+    for &(content, (memory, offset)) in of_contents {
+        if let Content::Tensor { graph, tensor } = content {
+            offsets[graph][tensor.index()] = Some(offset + if memory == 0 { 0 } else { cut });
         }
     }
     offsets

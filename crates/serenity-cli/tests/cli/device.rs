@@ -232,8 +232,8 @@ fn mistakes_in_the_file_come_with_a_remedy() {
         (app("256 KiB", "[[model.feed]]\nfrom = \"one\"\noutput = -1\n"), "counted from 0"),
         (with("[[memory]]\nname = \"sram\"\nsize = \"256 KiB\"", ""), "there is no memory: add [[memory]]"),
         (
-            format!("{}[[model.feed]]\nfrom = \"one\"\n", with("file = \"a.tflite\"", &feed("two"))),
-            "model `one` feeds itself by way of `two`",
+            with("file = \"a.tflite\"", &feed("two")),
+            "model `one`: `two` feeds it, so move [[model]] `two` above it; models that feed each other have no order",
         ),
         (
             with("file = \"a.tflite\"", &feed("one")),
