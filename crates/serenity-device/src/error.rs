@@ -1,8 +1,8 @@
 //! What can go wrong.
 
-use crate::Lack;
 use crate::app::Memory;
 use serenity::ErrorKind;
+use serenity::memories::two_memories::NoRoom;
 use serenity_report::grouped;
 use std::io;
 
@@ -16,7 +16,7 @@ pub struct Free {
 }
 
 /// Where there is too little room, and how much too little.
-fn lacking(bytes: u64, lack: Option<Lack>, free: &[Free]) -> String {
+fn lacking(bytes: u64, lack: Option<&NoRoom>, free: &[Free]) -> String {
     let all = free.iter().fold(0, |sum: u64, free| sum.saturating_add(free.bytes));
     let names: Vec<String> = (free.iter())
         .map(|Free { memory, bytes }| {
@@ -24,9 +24,9 @@ fn lacking(bytes: u64, lack: Option<Lack>, free: &[Free]) -> String {
         })
         .collect();
     let names = names.join(" and ");
-    if let Some(Lack { bytes, proved }) = lack {
-        let how = if proved { "whatever lies where" } else { "for the best division found" };
-        return format!("{} bytes more than {names} hold, {how}", grouped(bytes.into()));
+    if let Some(NoRoom { missing, proved, .. }) = lack {
+        let how = if *proved { "whatever lies where" } else { "for the best division found" };
+        return format!("{} bytes more than {names} hold, {how}", grouped((*missing).into()));
     }
     match bytes.checked_sub(all).filter(|&missing| missing > 0) {
         Some(missing) => format!("{} more than fit {names}", grouped(missing.into())),
@@ -66,13 +66,13 @@ pub enum DeviceError {
     #[error(transparent)]
     Model(#[from] serenity::Error),
     /// Memories are too small.
-    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, *lack, free))]
+    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, lack.as_deref(), free))]
     NoRoom {
         path: String,
         what: String,
         bytes: u64,
         /// What two memories lack, if the model was divided between them.
-        lack: Option<Lack>,
+        lack: Option<Box<NoRoom>>,
         /// What is free in each memory that may be used.
         free: Vec<Free>,
         /// The largest tensors of the model at its peak, and their bytes.

@@ -25,7 +25,7 @@ pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
 pub use error::{DeviceError, Free};
 pub use kept::Kept;
 pub use plan::{DevicePlan, Filled, Handed, Part};
-pub use planned::{Lack, Made, PlannedModel};
+pub use planned::{Made, PlannedModel};
 pub use stated::StatedDevice;
 pub use tflm::{Request, TflmModel};
 

@@ -325,7 +325,7 @@ impl Planner<'_> {
                 let missing = bytes.saturating_sub(first.saturating_add(second));
                 let lack = planned.divided(([first, second], [1, 1])).err();
                 // A stream of rows needs less than what is divided.
-                lack.filter(|lack| lack.bytes > 0 && (missing == 0 || lack.bytes <= missing))
+                lack.filter(|lack| missing == 0 || lack.missing <= missing).map(Box::new)
             }
             _ => None,
         };

@@ -5,7 +5,7 @@ use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
 use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
-use serenity::memories::two_memories::{Division, Memory, Obvious, Touched, Traffic, TwoMemories};
+use serenity::memories::two_memories::{Division, Memory, NoRoom, Obvious, Touched, Traffic, TwoMemories};
 use serenity::pipeline::target::KernelsName;
 use serenity::pipeline::{Target, macs_of};
 use serenity::run::Run;
@@ -36,7 +36,7 @@ pub struct PlannedModel {
     /// Multiplications of a run.
     pub macs: u64,
     found: Optimized,
-    buffers: Option<Touched>,
+    buffers: Touched,
     search: Search,
     divisions: RefCell<BTreeMap<Question, Answer>>,
 }
@@ -60,16 +60,7 @@ pub enum Made {
 type Question = ([u64; 2], [u64; 2]);
 
 /// A division, or why there is none.
-type Answer = Result<Divided, Lack>;
-
-/// Bytes that two memories lack for a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// How many; 0 if memories of these sizes would be enough, and yet their places were refused.
-    pub bytes: u64,
-    /// Is it proved that no division needs fewer?
-    pub proved: bool,
-}
+type Answer = Result<Divided, NoRoom>;
 
 /// A model whose tensors lie in two memories.
 #[derive(Clone, Debug)]
@@ -109,18 +100,15 @@ impl PlannedModel {
             }
         };
         check_feeds(app, model, &found)?;
-        let buffers = Touched::new(found.model.graphs(), found.plan.model, &found.plan.orders());
-        let traffic = buffers.as_ref().map(Touched::total).unwrap_or_default();
+        let buffers = touched(&found)?;
+        let traffic = buffers.total();
         let (search, divisions) = (search.clone(), RefCell::default());
         Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
     }
 
     /// A model that has a plan, and of which only the places are asked for.
     pub(crate) fn of_plan(found: Optimized, search: &Search) -> Result<Self, DeviceError> {
-        let (graphs, plan) = (found.model.graphs(), &found.plan);
-        let no_arena = || serenity::memories::Error::NoArena { graph: plan.graph.clone() };
-        let buffers = Touched::new(graphs, plan.model, &plan.orders())
-            .ok_or_else(|| serenity::Error::from(no_arena()))?;
+        let buffers = touched(&found)?;
         let one = [Memory::new("none", 0), Memory::new("all", u64::MAX)];
         let whole = buffers.divide(one, [0, 0], &search.limits);
         let whole = whole.map_err(|error| serenity::Error::from(serenity::memories::Error::from(error)))?;
@@ -129,7 +117,7 @@ impl PlannedModel {
         }
         let (alone, traffic) = (whole.memories[1].used, buffers.total());
         let (macs, made) = (macs_of(found.model.graph()), Made::Places(whole));
-        let (search, divisions, buffers) = (search.clone(), RefCell::default(), Some(buffers));
+        let (search, divisions) = (search.clone(), RefCell::default());
         Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
     }
 
@@ -221,7 +209,7 @@ impl PlannedModel {
 
     /// The largest of what is in use when most bytes are: up to three names and their bytes.
     pub(crate) fn largest_at_peak(&self) -> Vec<(String, u64)> {
-        let Some(Touched { arena, .. }) = &self.buffers else { return Vec::new() };
+        let arena = &self.buffers.arena;
         let buffers = arena.problem.buffers();
         let at =
             |step: i64| buffers.iter().enumerate().filter(move |(_, b)| b.lower <= step && step < b.upper);
@@ -265,21 +253,19 @@ impl PlannedModel {
         for (filled, memory) in division.memories.iter_mut().zip(memories) {
             filled.memory = memory;
         }
-        Some(TwoMemories { arena: self.buffers.as_ref()?.arena.clone(), division })
+        Some(TwoMemories { arena: self.buffers.arena.clone(), division })
     }
 
     /// The tensors divided between two memories of these sizes in an obvious way; `None` if they do not fit.
     pub(crate) fn divided_as(&self, obvious: Obvious, sizes: [u64; 2]) -> Option<Divided> {
-        let Touched { arena, traffic } = self.buffers.as_ref()?;
+        let Touched { arena, traffic } = &self.buffers;
         let division = obvious.divide(&arena.problem, traffic, self.memories(sizes), &self.search.limits)?;
         Some(self.checked(arena, division))
     }
 
     fn divide(&self, (sizes, dearer): Question) -> Answer {
-        let buffers = self.buffers.as_ref().ok_or(Lack { bytes: 0, proved: false })?;
-        let division = buffers.divide(self.memories(sizes), dearer, &self.search.limits);
-        let division = division.map_err(|lack| Lack { bytes: lack.missing, proved: lack.proved })?;
-        Ok(self.checked(&buffers.arena, division))
+        let division = self.buffers.divide(self.memories(sizes), dearer, &self.search.limits)?;
+        Ok(self.checked(&self.buffers.arena, division))
     }
 
     fn memories(&self, [first, second]: [u64; 2]) -> [Memory; 2] {
@@ -317,6 +303,13 @@ impl PlannedModel {
         plan.offsets = Some(divided.offsets.clone());
         emit_c_in_arrays(&self.found.model, &plan, prefix, vec![divided.bytes[0]])
     }
+}
+
+/// The buffers of a planned model.
+fn touched(found: &Optimized) -> Result<Touched, serenity::Error> {
+    let Optimized { model, plan, .. } = found;
+    let buffers = Touched::new(model.graphs(), plan.model, &plan.orders());
+    buffers.ok_or_else(|| serenity::memories::Error::NoArena { graph: plan.graph.clone() }.into())
 }
 
 /// How the model is to be changed and planned.
