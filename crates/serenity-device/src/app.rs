@@ -1,7 +1,10 @@
 //! What the user says of a device: its memories, its models, and how they run.
 
 use crate::DeviceError;
-use serde::Deserialize;
+use crate::names;
+use crate::written::{
+    Written, WrittenFeed, WrittenForm, WrittenLoops, WrittenMemory, WrittenModel, WrittenSet, WrittenSize,
+};
 use serenity_runtimes::Kernels;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -64,6 +67,8 @@ pub enum Form {
     Code,
     /// TFLM, built with these kernels.
     Tflm(Kernels),
+    /// Nobody says what: only the places of its tensors are asked for.
+    Places,
 }
 
 /// An input that is the output of another model.
@@ -75,81 +80,6 @@ pub struct Feed {
     pub output: usize,
     /// Which input.
     pub input: usize,
-}
-
-/// The file as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    name: Option<String>,
-    #[serde(default)]
-    memory: Vec<WrittenMemory>,
-    #[serde(default)]
-    model: Vec<WrittenModel>,
-    #[serde(default)]
-    together: Vec<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenMemory {
-    name: String,
-    size: WrittenSize,
-    section: Option<String>,
-    read: Option<u64>,
-    write: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a size is a number of bytes, or a text such as \"256 KiB\"")]
-enum WrittenSize {
-    Bytes(u64),
-    Text(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenModel {
-    name: String,
-    file: String,
-    #[serde(rename = "as", default)]
-    form: WrittenForm,
-    kernels: Option<String>,
-    memories: Option<Vec<String>>,
-    state: Option<String>,
-    #[serde(default)]
-    loops: WrittenLoops,
-    #[serde(default)]
-    int8_io: bool,
-    #[serde(default)]
-    feed: Vec<WrittenFeed>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum WrittenForm {
-    #[default]
-    C,
-    Tflm,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(untagged, expecting = "`loops` is true, or a percentage of extra multiplications, as in 10.0")]
-enum WrittenLoops {
-    #[default]
-    None,
-    Wanted(bool),
-    Percent(f64),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenFeed {
-    from: String,
-    #[serde(default)]
-    output: usize,
-    #[serde(default)]
-    input: usize,
 }
 
 /// The share of additional multiplications if the user names none, as that of the command.
@@ -178,15 +108,15 @@ impl App {
     /// If it is no TOML, or contradicts itself.
     pub fn read(path: &str, text: &str, size: ReadSize) -> Result<Self, DeviceError> {
         let wrong = |reason: String| DeviceError::App { path: path.to_owned(), reason };
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            wrong(format!("line {line}: {}", error.message()))
-        })?;
-        let name = written.name.unwrap_or_else(|| serenity_emit::prefix_of(path));
-        let app = Reader { folder: Path::new(path).parent().unwrap_or(Path::new("")), size }
-            .app(name, written.memory, written.model, &written.together)
-            .map_err(wrong)?;
-        Ok(app)
+        let Written { name, memory, model, together } = Written::read(text).map_err(wrong)?;
+        let name = name.unwrap_or_else(|| {
+            let name = serenity_emit::prefix_of(path);
+            // The name of the file is no choice of a name in C.
+            let is_free = !is_bad_namespace(&name, &model) && model.iter().all(|model| model.name != name);
+            if is_free { name } else { format!("{name}_{OWN_NAME}") }
+        });
+        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+        Reader { folder, size }.app(name, memory, model, &together).map_err(wrong)
     }
 }
 
@@ -213,12 +143,8 @@ impl App {
         kernels: Option<&str>,
         size: ReadSize,
     ) -> Result<Self, DeviceError> {
-        let memory = |NamedMemory { name, size }| {
-            let size = WrittenSize::Text(size);
-            WrittenMemory { name, size, section: None, read: None, write: None }
-        };
         let name = serenity_emit::prefix_of(file).to_ascii_lowercase();
-        let is_free = name != OWN_NAME && check_name("model", &name).is_ok();
+        let is_free = name != OWN_NAME && names::check("model", &name).is_ok();
         let model = WrittenModel {
             name: if is_free { name } else { "net".to_owned() },
             file: file.to_owned(),
@@ -231,9 +157,44 @@ impl App {
             feed: Vec::new(),
         };
         let reader = Reader { folder: Path::new(""), size };
-        let memories = memories.into_iter().map(memory).collect();
+        let memories = memories.into_iter().map(WrittenMemory::from).collect();
         let app = reader.app(OWN_NAME.to_owned(), memories, vec![model], &[]);
         app.map_err(|reason| DeviceError::App { path: file.to_owned(), reason })
+    }
+}
+
+impl App {
+    /// The memories of a device, the fast one first, and one model in them of which only places are asked for.
+    ///
+    /// # Errors
+    /// If a size is none.
+    pub(crate) fn of_places(
+        name: &str,
+        memories: Vec<NamedMemory>,
+        size: ReadSize,
+    ) -> Result<Self, DeviceError> {
+        let reader = Reader { folder: Path::new(""), size };
+        let written = memories.into_iter().map(WrittenMemory::from).enumerate();
+        let memories: Result<Vec<Memory>, String> =
+            written.map(|(rank, memory)| reader.memory(rank, memory)).collect();
+        let memories = memories.map_err(|reason| DeviceError::App { path: name.to_owned(), reason })?;
+        let model = Model {
+            name: name.to_owned(),
+            file: name.to_owned(),
+            form: Form::Places,
+            memories: (0..memories.len()).collect(),
+            state: 0,
+            loops: None,
+            int8_io: false,
+            feeds: Vec::new(),
+        };
+        Ok(Self { name: name.to_owned(), memories, models: vec![model], together: Vec::new() })
+    }
+}
+
+impl From<NamedMemory> for WrittenMemory {
+    fn from(NamedMemory { name, size }: NamedMemory) -> Self {
+        Self { name, size: WrittenSize::Text(size), section: None, read: None, write: None }
     }
 }
 
@@ -248,20 +209,24 @@ impl Reader<'_> {
         name: String,
         memories: Vec<WrittenMemory>,
         models: Vec<WrittenModel>,
-        together: &[Vec<String>],
+        together: &[WrittenSet],
     ) -> Result<App, String> {
-        if memories.is_empty() || models.is_empty() {
-            return Err("a device has at least one [[memory]] and one [[model]]".to_owned());
+        if memories.is_empty() {
+            return Err(
+                "there is no memory: add [[memory]], and below it name = \"sram\" and size = \"256 KiB\""
+                    .to_owned(),
+            );
+        }
+        if models.is_empty() {
+            return Err(
+                "there is no model: add [[model]], and below it name = \"kws\" and file = \"kws.tflite\""
+                    .to_owned(),
+            );
         }
         if memories.len().max(models.len()) > MOST {
             return Err(format!("more than {MOST} memories or models"));
         }
-        let in_c = |what, name: &str| check_name(what, name);
-        in_c("device", &name)?;
-        memories.iter().try_for_each(|memory| in_c("memory", &memory.name))?;
-        models.iter().try_for_each(|model| in_c("model", &model.name))?;
-        all_differ(memories.iter().map(|memory| memory.name.as_str()))?;
-        all_differ(models.iter().map(|model| model.name.as_str()).chain([name.as_str()]))?;
+        check_names(&name, &memories, &models)?;
         let memories: Vec<Memory> = memories
             .into_iter()
             .enumerate()
@@ -275,7 +240,7 @@ impl Reader<'_> {
             .collect::<Result<_, _>>()?;
         let together = together
             .iter()
-            .map(|set| set.iter().map(|name| find("together", "model", &names, name)).collect())
+            .map(|WrittenSet(set)| set.iter().map(|name| find("together", "model", &names, name)).collect())
             .collect::<Result<Vec<Vec<usize>>, _>>()?;
         let app = App { name, memories, models, together };
         app.check_sets()?;
@@ -288,7 +253,11 @@ impl Reader<'_> {
             WrittenSize::Bytes(bytes) => bytes.to_string(),
             WrittenSize::Text(text) => text,
         };
-        let size = (self.size)(&typed).map_err(|expected| format!("memory `{name}`: size: {expected}"))?;
+        let size = (self.size)(&typed)
+            .map_err(|expected| format!("memory `{name}`: `size` is \"{typed}\": {expected}"))?;
+        if size == 0 {
+            return Err(format!("memory `{name}`: `size` is 0: give its bytes, or leave the memory out"));
+        }
         if section.as_ref().is_some_and(|section| !section.chars().all(is_plain)) {
             return Err(format!("memory `{name}`: `section` has only letters, digits, and . _ - $"));
         }
@@ -325,8 +294,16 @@ impl Reader<'_> {
             .into_iter()
             .map(|WrittenFeed { from, output, input }| {
                 let from = find(&place, "model", models, &from)?;
-                if from >= index {
-                    return Err(format!("{place}: `{}` feeds it, so it must stand before it", models[from]));
+                if from == index {
+                    return Err(format!(
+                        "{place} feeds itself: in one round each model runs once; copy what goes from one round to the next yourself"
+                    ));
+                }
+                if from > index {
+                    let from = &models[from];
+                    return Err(format!(
+                        "{place}: `{from}` feeds it, so move [[model]] `{from}` above it; models that feed each other have no order"
+                    ));
                 }
                 Ok(Feed { from, output, input })
             })
@@ -443,32 +420,34 @@ fn form_of(form: WrittenForm, kernels: Option<&str>) -> Result<Form, String> {
     }
 }
 
-/// A name in C: our own names are made of it.
-fn check_name(what: &str, name: &str) -> Result<(), String> {
-    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if is_name {
-        return Ok(());
+/// Is a namespace of this name wanted that C++ cannot have? Only the header for TFLM has one.
+fn is_bad_namespace(app: &str, models: &[WrittenModel]) -> bool {
+    names::is_reserved(app) && models.iter().any(|model| matches!(model.form, WrittenForm::Tflm))
+}
+
+/// Refuses names that would make bad C, or the same names twice.
+fn check_names(app: &str, memories: &[WrittenMemory], models: &[WrittenModel]) -> Result<(), String> {
+    let memories: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
+    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    names::check("device", app)?;
+    memories.iter().try_for_each(|name| names::check("memory", name))?;
+    names.iter().try_for_each(|name| names::check("model", name))?;
+    names::check_differ("memories", memories.iter().copied())?;
+    names::check_differ("models", names.iter().copied())?;
+    if names.contains(&app) {
+        return Err(format!("the device and a model are both called `{app}`: rename one of them"));
     }
-    Err(format!(
-        "{what} `{name}`: a name begins with a small letter and goes on with small letters, digits or _"
-    ))
+    if is_bad_namespace(app, models) {
+        return Err(format!(
+            "device `{app}`: C++ cannot have a namespace of this name; take another one, as in name = \"{app}_{OWN_NAME}\""
+        ));
+    }
+    names::check_identifiers(app, &memories, &names)
 }
 
 /// A sign that the name of a section may have.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '$')
-}
-
-/// Refuses what is there twice.
-fn all_differ<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        if !seen.insert(name) {
-            return Err(format!("`{name}` is there twice"));
-        }
-    }
-    Ok(())
 }
 
 fn find(place: &str, what: &str, names: &[String], wanted: &str) -> Result<usize, String> {
@@ -520,7 +499,7 @@ mod tests {
             assert_eq!(of(file, &["fast"], Some("reference")).unwrap().models[0].name, name);
         }
         let refused = |memories: &[&str], kernels| of("m.tflite", memories, kernels).unwrap_err().to_string();
-        assert!(refused(&["fast", "fast"], None).contains("`fast` is there twice"));
+        assert!(refused(&["fast", "fast"], None).contains("two memories are called `fast`"));
         assert!(refused(&["fast"], Some("any")).contains("says which kernels your TFLM is built with"));
     }
 
@@ -530,10 +509,11 @@ mod tests {
         let (a, b) = (model("a", ""), model("b", "[[model.feed]]\nfrom = \"a\""));
         let cases = [
             ("x = 1".to_owned(), "line 1: unknown field `x`"),
-            (TWO.to_owned(), "at least one [[memory]] and one [[model]]"),
+            (TWO.to_owned(), "there is no model: add [[model]]"),
+            (a.clone(), "there is no memory: add [[memory]]"),
             (format!("{TWO}{}", model("A b", "")), "model `A b`: a name begins with"),
-            (format!("{TWO}{a}{a}"), "`a` is there twice"),
-            (format!("{TWO}{b}{a}"), "`a` feeds it, so it must stand before it"),
+            (format!("{TWO}{a}{a}"), "two models are called `a`"),
+            (format!("{TWO}{b}{a}"), "model `b`: `a` feeds it, so move [[model]] `a` above it"),
             (format!("together = [[\"a\", \"b\"]]\n{TWO}{a}{b}"), "cannot run together"),
             (format!("together = [[\"a\", \"c\"]]\n{TWO}{a}{b}"), "there is no model `c`"),
             (format!("{TWO}{}", model("a", "memories = [\"psram\"]")), "there is no memory `psram`"),

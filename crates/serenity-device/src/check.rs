@@ -18,7 +18,9 @@ pub(crate) fn fault(app: &App, plan: &DevicePlan, arenas: &[u64], kept: &[Kept])
     let mut held: Vec<Held> = Vec::new();
     for (model, parts) in plan.parts.iter().enumerate() {
         let name = &app.models[model].name;
-        if parts.iter().map(|part| part.bytes).sum::<u64>() < arenas[model] {
+        // What is divided has passed the check of its division.
+        let divided = plan.divided[model].as_ref().map(|divided| divided.bytes.iter().sum());
+        if parts.iter().map(|part| part.bytes).sum::<u64>() < divided.unwrap_or(arenas[model]) {
             return Some(format!("`{name}` has less than its arena"));
         }
         // Moments at odd numbers are between two others.

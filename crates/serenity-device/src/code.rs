@@ -33,6 +33,7 @@ impl Device {
         for (model, said) in self.app.models.iter().enumerate() {
             let in_folder = |(name, bytes): (&str, Vec<u8>)| (format!("{}/{name}", said.name), bytes);
             match &self.models[model].made {
+                Made::Places(_) => {}
                 Made::Tflm(tflm) => files.push(in_folder(("model.tflite", tflm.file.clone()))),
                 Made::Code { code, .. } => {
                     let with_places = |(name, text): &(&'static str, String)| {

@@ -2,6 +2,7 @@
 
 use crate::app::Memory;
 use serenity::ErrorKind;
+use serenity::memories::two_memories::NoRoom;
 use serenity_report::grouped;
 use std::io;
 
@@ -15,7 +16,7 @@ pub struct Free {
 }
 
 /// Where there is too little room, and how much too little.
-fn lacking(bytes: u64, free: &[Free]) -> String {
+fn lacking(bytes: u64, lack: Option<&NoRoom>, free: &[Free]) -> String {
     let all = free.iter().fold(0, |sum: u64, free| sum.saturating_add(free.bytes));
     let names: Vec<String> = (free.iter())
         .map(|Free { memory, bytes }| {
@@ -23,6 +24,10 @@ fn lacking(bytes: u64, free: &[Free]) -> String {
         })
         .collect();
     let names = names.join(" and ");
+    if let Some(NoRoom { missing, proved, .. }) = lack {
+        let how = if *proved { "whatever lies where" } else { "for the best division found" };
+        return format!("{} bytes more than {names} hold, {how}", grouped((*missing).into()));
+    }
     match bytes.checked_sub(all).filter(|&missing| missing > 0) {
         Some(missing) => format!("{} more than fit {names}", grouped(missing.into())),
         // Between two memories, whole tensors are divided.
@@ -30,17 +35,18 @@ fn lacking(bytes: u64, free: &[Free]) -> String {
     }
 }
 
-fn remedy(largest: &[(String, u64)], free: &[Free]) -> String {
+fn remedy(largest: &[(String, u64)], free: &[Free], may_change: bool) -> String {
     if largest.is_empty() {
         return "make this memory larger, or name another one: `state`, `memories`".to_owned();
     }
     let largest: Vec<String> =
         largest.iter().map(|(name, bytes)| format!("`{name}` {}", grouped((*bytes).into()))).collect();
     let second = if free.len() == 1 { "give it a second memory" } else { "make a memory larger" };
-    format!(
-        "largest at its peak: {}; allow `loops` or `int8_io`, {second}, or run fewer models together",
-        largest.join(", ")
-    )
+    let remedy = match may_change {
+        true => format!("allow `loops` or `int8_io`, {second}, or run fewer models together"),
+        false => second.to_owned(),
+    };
+    format!("largest at its peak: {}; {remedy}", largest.join(", "))
 }
 
 /// Why there is no plan for a device.
@@ -53,19 +59,26 @@ pub enum DeviceError {
     /// The file is no description of a device.
     #[error("`{path}`: {reason}")]
     App { path: String, reason: String },
+    /// A model that cannot be read.
+    #[error("model `{model}`: {source}")]
+    Load { model: String, source: Box<serenity::Error> },
     /// One of the models.
     #[error(transparent)]
     Model(#[from] serenity::Error),
     /// Memories are too small.
-    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, free))]
+    #[error("`{path}`: {what} {} bytes, {}", grouped((*bytes).into()), lacking(*bytes, lack.as_deref(), free))]
     NoRoom {
         path: String,
         what: String,
         bytes: u64,
+        /// What two memories lack, if the model was divided between them.
+        lack: Option<Box<NoRoom>>,
         /// What is free in each memory that may be used.
         free: Vec<Free>,
         /// The largest tensors of the model at its peak, and their bytes.
         largest: Vec<(String, u64)>,
+        /// May the model be changed so that it needs less?
+        may_change: bool,
     },
     /// A model of which not enough is known.
     #[error("`{path}`: what TFLM keeps for it is not known, so no places can be told")]
@@ -84,6 +97,7 @@ impl DeviceError {
         match self {
             Self::Read { .. } => ErrorKind::Read,
             Self::App { .. } => ErrorKind::Format,
+            Self::Load { source, .. } => source.kind(),
             Self::Model(error) => error.kind(),
             Self::NoRoom { .. } => ErrorKind::Room,
             Self::Feed { .. } | Self::Unknown { .. } => ErrorKind::Model,
@@ -94,10 +108,14 @@ impl DeviceError {
     /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
+            Self::Load { source, .. } if source.kind() == ErrorKind::Read => {
+                Some("`file` names a .tflite or .onnx model; its path begins at the folder of the file that describes the device".to_owned())
+            }
+            Self::Load { source: error, .. } => error.help().map(std::borrow::Cow::into_owned),
             Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
-            Self::NoRoom { largest, free, .. } => Some(remedy(largest, free)),
+            Self::NoRoom { largest, free, may_change, .. } => Some(remedy(largest, free, *may_change)),
             Self::Feed { .. } => Some(
-                "an output feeds an input of the same size; `serenity inspect` shows those of a model"
+                "an output feeds an input of the same type and size; `serenity inspect` shows those of a model"
                     .to_owned(),
             ),
             Self::App { .. } => Some("`serenity device --help` shows a whole file".to_owned()),

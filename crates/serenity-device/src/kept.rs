@@ -26,8 +26,8 @@ pub(crate) fn kept(app: &App, models: &[PlannedModel]) -> Vec<Kept> {
     for (model, planned) in models.iter().enumerate() {
         let memory = app.models[model].state;
         match &planned.made {
-            Made::Code { code, .. } => {
-                let bytes = TflmArena { arm32: code.state, x86_64: code.state };
+            Made::Code { .. } | Made::Places(_) => {
+                let bytes = TflmArena { arm32: planned.state(), x86_64: planned.state() };
                 kept.push(Kept { models: vec![model], memory, bytes });
             }
             Made::Tflm(tflm) => {

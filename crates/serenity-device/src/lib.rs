@@ -12,12 +12,14 @@ mod code;
 mod error;
 mod in_place;
 mod kept;
+mod names;
 mod page;
 mod plan;
 mod planned;
 mod stated;
 mod tflm;
 mod tflm_code;
+mod written;
 
 pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
 pub use error::{DeviceError, Free};
@@ -29,7 +31,8 @@ pub use tflm::{Request, TflmModel};
 
 pub use serenity::memories::two_memories::Obvious;
 
-use serenity::Effort;
+use serenity::memories::two_memories::{self, TwoMemories};
+use serenity::{Effort, Optimized};
 use serenity_search::{Limits, ProgressFn};
 
 /// How hard to search.
@@ -57,6 +60,18 @@ pub struct Device {
 }
 
 impl Device {
+    /// What lies where, tensor by tensor, for a device of [`plan_places`] with two memories.
+    pub fn two_memories(&self) -> Option<TwoMemories> {
+        let [first, second] = &self.app.memories[..] else { return None };
+        let memories = [first, second].map(|memory| two_memories::Memory::new(&memory.name, memory.size));
+        let is_in_first = self.plan.parts.first()?.first().is_none_or(|part| part.memory == 0);
+        let mut two =
+            self.models.first()?.in_two(memories, self.plan.divided.first()?.as_ref(), is_in_first)?;
+        two.division.bound = self.plan.slow_bound;
+        two.division.proof = self.plan.proof;
+        Some(two)
+    }
+
     /// What its models keep from run to run.
     pub fn kept(&self) -> Vec<Kept> {
         kept::kept(&self.app, &self.models)
@@ -68,8 +83,33 @@ impl Device {
 /// # Errors
 /// If a model cannot be made C of, or if a memory is too small.
 pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError> {
-    let mut models: Vec<PlannedModel> =
-        app.models.iter().map(|model| PlannedModel::new(&app, model, search)).collect::<Result<_, _>>()?;
+    let models = app.models.iter().map(|model| PlannedModel::new(&app, model, search));
+    let models = models.collect::<Result<_, _>>()?;
+    plan_models(path, app, models, search)
+}
+
+/// Plans where the tensors of a planned model lie in the memories of a device, the fast one first. Nothing runs the model: it may be any graph.
+///
+/// # Errors
+/// If a size is none, or a memory is too small.
+pub fn plan_places(
+    found: Optimized,
+    memories: Vec<NamedMemory>,
+    size: ReadSize,
+    search: &Search,
+) -> Result<Device, DeviceError> {
+    let path = found.model.name.clone();
+    let app = App::of_places(&path, memories, size)?;
+    let model = PlannedModel::of_plan(found, search)?;
+    plan_models(&path, app, vec![model], search)
+}
+
+fn plan_models(
+    path: &str,
+    app: App,
+    mut models: Vec<PlannedModel>,
+    search: &Search,
+) -> Result<Device, DeviceError> {
     let mut plan = DevicePlan::new(path, &app, &models, None, search)?;
     for model in 0..models.len() {
         // What counts rows between runs is not shared: beside a larger model a stream may cost more than it saves.

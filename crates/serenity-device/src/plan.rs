@@ -4,13 +4,15 @@
 //! with those of other moments, never with each other. What a model keeps between runs has bytes of its own, and so has an output until the
 //! last model that it feeds has begun.
 
-use crate::app::{App, Memory};
+use crate::app::{App, Form, Memory};
 use crate::in_place::bring_together;
 use crate::kept::kept;
 use crate::planned::{ALIGNMENT, Divided, Made, PlannedModel};
 use crate::{DeviceError, Free, Search};
 use serenity::memories::two_memories::{Obvious, Traffic};
 use serenity_arena::{Buffer, Options as Placing, Problem, Step, place};
+use serenity_ir::Tensor;
+use serenity_report::grouped;
 use serenity_search::{Proof, StopReason};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -135,7 +137,9 @@ impl DevicePlan {
             let [shared, shared_bound] = planner.place_in(memory, &mut parts, &mut handed, search)?;
             memories.push(Filled { shared, state, shared_bound });
         }
-        let stopped = (cost > bound).then_some(StopReason::Heuristic);
+        // What hides bytes may cost more than is known.
+        let is_least = cost <= bound && models.iter().all(PlannedModel::counts_everything);
+        let stopped = (!is_least).then_some(StopReason::Heuristic);
         let proof = stopped.map_or(Proof::Optimal, |stopped| Proof::Gap { stopped });
         let mut plan = Self { memories, parts, handed, cost, bound, proof, slow_bound, divided };
         bring_together(&mut plan, app, models);
@@ -158,7 +162,8 @@ impl Planner<'_> {
     /// Counts what persists; returns its bytes in each memory.
     fn set_state_aside(&mut self) -> Result<Vec<u64>, DeviceError> {
         let mut state = vec![0; self.app.memories.len()];
-        self.free = self.app.memories.iter().map(|memory| memory.size / ALIGNMENT * ALIGNMENT).collect();
+        let alignment = self.models.iter().map(PlannedModel::alignment).max().unwrap_or(1);
+        self.free = self.app.memories.iter().map(|memory| memory.size / alignment * alignment).collect();
         for kept in kept(self.app, self.models) {
             let bytes = kept.bytes.arm32.next_multiple_of(ALIGNMENT);
             let free = self.free[kept.memory];
@@ -166,7 +171,7 @@ impl Planner<'_> {
                 let names: Vec<&str> =
                     kept.models.iter().map(|&model| self.app.models[model].name.as_str()).collect();
                 let what = format!("what `{}` must keep from run to run needs", names.join("`, `"));
-                return Err(self.no_room(what, bytes, &[(kept.memory, free)], Vec::new()));
+                return Err(self.no_room(what, bytes, kept.memory, free));
             }
             self.free[kept.memory] -= bytes;
             state[kept.memory] += bytes;
@@ -174,18 +179,17 @@ impl Planner<'_> {
         Ok(state)
     }
 
-    /// `room` is what is left of each memory.
-    fn no_room(
-        &self,
-        what: String,
-        bytes: u64,
-        room: &[(usize, u64)],
-        largest: Vec<(String, u64)>,
-    ) -> DeviceError {
+    /// The error for a memory that lacks room for what is no model.
+    fn no_room(&self, what: String, bytes: u64, memory: usize, free: u64) -> DeviceError {
+        let (path, free) = (self.path.to_owned(), self.free_of(&[(memory, free)]));
+        DeviceError::NoRoom { path, what, bytes, lack: None, free, largest: Vec::new(), may_change: false }
+    }
+
+    /// What is left of each memory, for messages.
+    fn free_of(&self, room: &[(usize, u64)]) -> Vec<Free> {
         let free =
             |&(memory, bytes): &(usize, u64)| Free { memory: self.app.memories[memory].clone(), bytes };
-        let path = self.path.to_owned();
-        DeviceError::NoRoom { path, what, bytes, free: room.iter().map(free).collect(), largest }
+        room.iter().map(free).collect()
     }
 
     /// The outputs that are copied aside until the last model that takes them begins. They are touched twice, so they
@@ -217,7 +221,9 @@ impl Planner<'_> {
     /// Refuses to feed an input with what is not there, or has another size.
     fn check_feed(&self, fed: usize, from: usize, output: usize, input: usize) -> Result<(), DeviceError> {
         let [from_name, fed_name] = [from, fed].map(|model| &self.app.models[model].name);
-        let reason = match (self.models[from].port(false, output), self.models[fed].port(true, input)) {
+        let [out, into] =
+            [self.models[from].tensor_at(false, output), self.models[fed].tensor_at(true, input)];
+        let reason = match (out, into) {
             (None, _) => {
                 let count = self.models[from].outputs();
                 format!("`{from_name}` has no output {output}: there are {count}, counted from 0")
@@ -228,8 +234,10 @@ impl Planner<'_> {
             _ if !self.has_place(fed, true, input) => {
                 format!("TFLM gives input {input} of `{fed_name}` no memory, so nothing can feed it")
             }
-            (Some(out), Some(into)) if out != into => format!(
-                "output {output} of `{from_name}` has {out} bytes, and input {input} of `{fed_name}` has {into}"
+            (Some(out), Some(into)) if out.bytes != into.bytes || out.dtype != into.dtype => format!(
+                "output {output} of `{from_name}` is {}, and input {input} of `{fed_name}` is {}",
+                described(out),
+                described(into)
             ),
             _ => return Ok(()),
         };
@@ -296,7 +304,7 @@ impl Planner<'_> {
             });
         let divided = pairs.filter(|_| !is_cheapest).filter_map(|pair| {
             let dearer = self.dearer(pair[1], |of| of(&self.app.memories[pair[0]]));
-            let divided = planned.divided((pair.map(|memory| free[memory]), dearer));
+            let divided = planned.divided((pair.map(|memory| free[memory]), dearer)).ok();
             Some(self.divided_way(pair, divided.filter(|divided| divided.is_right)?))
         });
         let best = in_one.into_iter().chain(divided).min_by_key(|way| way.cost);
@@ -306,12 +314,27 @@ impl Planner<'_> {
     fn no_room_for(&self, model: usize, free: &[u64]) -> DeviceError {
         let (said, planned) = (&self.app.models[model], &self.models[model]);
         // A model lies in two memories at most.
-        let mut room: Vec<(usize, u64)> =
-            said.memories.iter().map(|&memory| (memory, free[memory])).collect();
-        room.sort_by_key(|&(_, bytes)| Reverse(bytes));
-        room.truncate(2);
-        let what = format!("the tensors of `{}` need", said.name);
-        self.no_room(what, arena(planned), &room, planned.largest_at_peak())
+        let mut largest = said.memories.clone();
+        largest.sort_by_key(|&memory| Reverse(free[memory]));
+        largest.truncate(2);
+        largest.sort_unstable();
+        let room: Vec<(usize, u64)> = largest.into_iter().map(|memory| (memory, free[memory])).collect();
+        let bytes = arena(planned);
+        let lack = match room[..] {
+            [(_, first), (_, second)] => {
+                let missing = bytes.saturating_sub(first.saturating_add(second));
+                let lack = planned.divided(([first, second], [1, 1])).err();
+                // A stream of rows needs less than what is divided.
+                lack.filter(|lack| missing == 0 || lack.missing <= missing).map(Box::new)
+            }
+            _ => None,
+        };
+        let (what, may_change) = match said.form {
+            Form::Places => ("its tensors need".to_owned(), false),
+            Form::Code | Form::Tflm(_) => (format!("the tensors of `{}` need", said.name), true),
+        };
+        let (path, free) = (self.path.to_owned(), self.free_of(&room));
+        DeviceError::NoRoom { path, what, bytes, lack, free, largest: planned.largest_at_peak(), may_change }
     }
 
     /// A model in the cheapest and the dearest of its memories, which is the slow one.
@@ -332,7 +355,11 @@ impl Planner<'_> {
     }
 
     fn divided_way(&self, pair: [usize; 2], divided: Divided) -> Way {
-        let parts = [0, 1].map(|part| (pair[part], divided.bytes[part], divided.traffic[part]));
+        let filled = pair.into_iter().zip(divided.bytes).zip(&divided.division.memories);
+        let parts: Vec<(usize, u64, Traffic)> = filled
+            .map(|((memory, bytes), filled)| (memory, bytes, filled.traffic))
+            .filter(|part| part.1 > 0)
+            .collect();
         self.way(&parts, Some(divided))
     }
 
@@ -368,7 +395,7 @@ impl Planner<'_> {
         let dearer = dearer.fold([u64::MAX; 2], |[r, w], [read, write]| [r.min(read), w.min(write)]);
         let beside = |dearer| {
             let divided = planned.divided(([self.free[first], rest], dearer));
-            divided.map_or(0, |divided| divided.bound)
+            divided.map_or(0, |divided| divided.division.bound)
         };
         let slow_bytes = if is_slow { planned.traffic.bytes() } else { beside([1, 1]) };
         Least { cost: base.saturating_add(beside(dearer)), slow_bytes }
@@ -402,13 +429,13 @@ impl Planner<'_> {
         }
         let Ok(problem) = Problem::new(buffers, ALIGNMENT) else {
             let what = "all models together need".to_owned();
-            return Err(self.no_room(what, u64::MAX, &[(memory, self.free[memory])], Vec::new()));
+            return Err(self.no_room(what, u64::MAX, memory, self.free[memory]));
         };
         let options = Placing { limits: search.limits.clone(), ..Placing::default() };
         let placement = place(&problem, &options);
         if placement.height > self.free[memory] {
             let what = "models, and outputs that wait for other models, need".to_owned();
-            return Err(self.no_room(what, placement.height, &[(memory, self.free[memory])], Vec::new()));
+            return Err(self.no_room(what, placement.height, memory, self.free[memory]));
         }
         for (offset, found) in offsets.into_iter().zip(placement.offsets) {
             *offset = found;
@@ -431,9 +458,16 @@ pub(crate) fn life_of(app: &App, handed: &Handed) -> Range<Step> {
     begin..2 * last as Step + Step::from(!ends_before)
 }
 
+/// The type, the shape and the bytes of a tensor, as far as they are known.
+fn described(tensor: &Tensor) -> String {
+    let dtype = tensor.dtype.as_ref().map_or_else(String::new, |dtype| format!("{dtype} "));
+    let shape = tensor.shape.as_ref().map_or_else(String::new, |shape| format!("{shape:?} "));
+    format!("{dtype}{shape}({} bytes)", grouped(tensor.bytes.into()))
+}
+
 /// The bytes of an arena.
 pub(crate) fn arena(model: &PlannedModel) -> u64 {
-    model.arena().max(1).next_multiple_of(ALIGNMENT)
+    model.arena().max(1).next_multiple_of(model.alignment())
 }
 
 /// The orders in which models of a moment are given their places.

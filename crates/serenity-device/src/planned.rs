@@ -5,14 +5,15 @@ use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
 use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
-use serenity::memories::two_memories::{Division, Memory, Obvious, Touched, Traffic};
+use serenity::memories::two_memories::{Division, Memory, NoRoom, Obvious, Touched, Traffic, TwoMemories};
 use serenity::pipeline::target::KernelsName;
 use serenity::pipeline::{Target, macs_of};
 use serenity::run::Run;
 use serenity::stream::best_code;
 use serenity::{Input, Optimized, Options};
 use serenity_emit::Emitted;
-use serenity_ir::{Graph, TensorId};
+use serenity_ir::{Graph, Tensor, TensorId};
+use serenity_report::ShortLabels;
 use serenity_runtimes::{ArenaProblem, Content, Offsets};
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -20,6 +21,9 @@ use std::collections::BTreeMap;
 
 /// All that lies in an array of its own begins at a multiple of this.
 pub(crate) const ALIGNMENT: u64 = 16;
+
+/// Names of tensors in messages are about as long at most.
+const LONGEST_LABEL: usize = 40;
 
 /// A model that is planned by itself.
 pub struct PlannedModel {
@@ -32,9 +36,9 @@ pub struct PlannedModel {
     /// Multiplications of a run.
     pub macs: u64,
     found: Optimized,
-    buffers: Option<Touched>,
+    buffers: Touched,
     search: Search,
-    divisions: RefCell<BTreeMap<Question, Option<Divided>>>,
+    divisions: RefCell<BTreeMap<Question, Answer>>,
 }
 
 /// What runs a model.
@@ -48,10 +52,15 @@ pub enum Made {
     },
     /// A model for TFLM.
     Tflm(TflmModel),
+    /// Nothing: only the places of its tensors are asked for. Here all of them lie in one memory.
+    Places(Division),
 }
 
 /// The sizes of two memories, and how much more a byte costs in the second that is read, and written.
 type Question = ([u64; 2], [u64; 2]);
+
+/// A division, or why there is none.
+type Answer = Result<Divided, NoRoom>;
 
 /// A model whose tensors lie in two memories.
 #[derive(Clone, Debug)]
@@ -60,10 +69,8 @@ pub(crate) struct Divided {
     pub(crate) is_right: bool,
     /// Bytes of each part.
     pub(crate) bytes: [u64; 2],
-    /// What a run reads and writes in each.
-    pub(crate) traffic: [Traffic; 2],
-    /// A lower bound on how much more the bytes in the second cost, in any division.
-    pub(crate) bound: u64,
+    /// What lies where. Its bound is on how much more the bytes in the second memory cost, in any division.
+    pub(crate) division: Division,
     offsets: Offsets,
     /// The memory and the offset of all tensors and scratch.
     pub(crate) of_contents: Vec<(Content, (usize, u64))>,
@@ -71,7 +78,8 @@ pub(crate) struct Divided {
 
 impl PlannedModel {
     pub(crate) fn new(app: &App, model: &Model, search: &Search) -> Result<Self, DeviceError> {
-        let input = serenity::load(&model.file)?;
+        let input = serenity::load(&model.file)
+            .map_err(|source| DeviceError::Load { model: model.name.clone(), source: Box::new(source) })?;
         check_whole(&input)?;
         let options = options(model, &input, search)?;
         let found = serenity::optimize(&input, &options).map_err(serenity::Error::from)?;
@@ -83,6 +91,7 @@ impl PlannedModel {
                 let alone = code.ram();
                 (Made::Code { code: Box::new(code), plain }, macs, alone)
             }
+            Form::Places => return Self::of_plan(found, search),
             Form::Tflm(kernels) => {
                 let tflm = TflmModel::new(&found, kernels)?;
                 let tflm = tflm.ok_or_else(|| DeviceError::Unknown { path: model.file.clone() })?;
@@ -91,10 +100,38 @@ impl PlannedModel {
             }
         };
         check_feeds(app, model, &found)?;
-        let buffers = Touched::new(found.model.graphs(), found.plan.model, &found.plan.orders());
-        let traffic = buffers.as_ref().map(Touched::total).unwrap_or_default();
+        let buffers = touched(&found)?;
+        let traffic = buffers.total();
         let (search, divisions) = (search.clone(), RefCell::default());
         Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
+    }
+
+    /// A model that has a plan, and of which only the places are asked for.
+    pub(crate) fn of_plan(found: Optimized, search: &Search) -> Result<Self, DeviceError> {
+        let buffers = touched(&found)?;
+        let one = [Memory::new("none", 0), Memory::new("all", u64::MAX)];
+        let whole = buffers.divide(one, [0, 0], &search.limits);
+        let whole = whole.map_err(|error| serenity::Error::from(serenity::memories::Error::from(error)))?;
+        if let Some(reason) = whole.fault(&buffers.arena.problem) {
+            return Err(DeviceError::CheckFailed { path: found.model.name.clone(), reason });
+        }
+        let (alone, traffic) = (whole.memories[1].used, buffers.total());
+        let (macs, made) = (macs_of(found.model.graph()), Made::Places(whole));
+        let (search, divisions) = (search.clone(), RefCell::default());
+        Ok(Self { made, alone, traffic, macs, found, buffers, search, divisions })
+    }
+
+    /// What its tensors, and the sizes of the memories in which they lie, are multiples of.
+    pub(crate) fn alignment(&self) -> u64 {
+        match self.made {
+            Made::Places(_) => 1,
+            Made::Code { .. } | Made::Tflm(_) => ALIGNMENT,
+        }
+    }
+
+    /// Are all sizes known?
+    pub(crate) fn counts_everything(&self) -> bool {
+        self.found.plan.counts_everything()
     }
 
     /// Bytes of the arena, if all lies in one memory.
@@ -102,6 +139,7 @@ impl PlannedModel {
         match &self.made {
             Made::Code { code, .. } => code.arena,
             Made::Tflm(tflm) => tflm.head,
+            Made::Places(whole) => whole.memories[1].used,
         }
     }
 
@@ -110,6 +148,7 @@ impl PlannedModel {
         match &self.made {
             Made::Code { code, .. } => code.state,
             Made::Tflm(tflm) => tflm.tail.needed(0).arm32 + tflm.tail.margin(0),
+            Made::Places(_) => 0,
         }
     }
 
@@ -117,7 +156,9 @@ impl PlannedModel {
     pub fn instructions(&self) -> Option<u64> {
         match &self.made {
             Made::Code { code, .. } => code.instructions,
-            Made::Tflm(_) => Run::of_planned(&self.found.model, &self.found.plan).instructions,
+            Made::Tflm(_) | Made::Places(_) => {
+                Run::of_planned(&self.found.model, &self.found.plan).instructions
+            }
         }
     }
 
@@ -134,7 +175,12 @@ impl PlannedModel {
 
     /// The bytes of an input or output.
     pub(crate) fn port(&self, is_input: bool, index: usize) -> Option<u64> {
-        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?).bytes)
+        Some(self.tensor_at(is_input, index)?.bytes)
+    }
+
+    /// The tensor of an input or output.
+    pub(crate) fn tensor_at(&self, is_input: bool, index: usize) -> Option<&Tensor> {
+        Some(self.found.model.graph().tensor(self.port_tensor(is_input, index)?))
     }
 
     /// How many outputs there are.
@@ -150,7 +196,7 @@ impl PlannedModel {
         divided: Option<&Divided>,
     ) -> Option<(usize, u64)> {
         match &self.made {
-            Made::Code { .. } => None,
+            Made::Code { .. } | Made::Places(_) => None,
             Made::Tflm(tflm) => tflm.place(self.port_tensor(is_input, index)?, divided),
         }
     }
@@ -163,7 +209,7 @@ impl PlannedModel {
 
     /// The largest of what is in use when most bytes are: up to three names and their bytes.
     pub(crate) fn largest_at_peak(&self) -> Vec<(String, u64)> {
-        let Some(Touched { arena, .. }) = &self.buffers else { return Vec::new() };
+        let arena = &self.buffers.arena;
         let buffers = arena.problem.buffers();
         let at =
             |step: i64| buffers.iter().enumerate().filter(move |(_, b)| b.lower <= step && step < b.upper);
@@ -174,16 +220,16 @@ impl PlannedModel {
         };
         let mut largest: Vec<(usize, u64)> = at(peak).map(|(buffer, b)| (buffer, b.size)).collect();
         largest.sort_by_key(|&(_, bytes)| Reverse(bytes));
-        let graphs = self.found.model.graphs();
+        let labels = |graph: usize| ShortLabels::of(&self.found.model.graphs()[graph], LONGEST_LABEL);
         let name = |buffer: usize| match arena.contents[buffer] {
-            Content::Tensor { graph, tensor } => graphs[graph].tensor_label(tensor),
-            Content::Scratch { graph, op } => format!("scratch of {}", graphs[graph].op_label(op)),
+            Content::Tensor { graph, tensor } => labels(graph).tensors[tensor.index()].clone(),
+            Content::Scratch { graph, op } => format!("scratch of {}", labels(graph).ops[op.index()]),
         };
         largest.into_iter().take(3).map(|(buffer, bytes)| (name(buffer), bytes)).collect()
     }
 
-    /// The tensors divided between two memories of these sizes, so that the second costs little; `None` if they do not fit.
-    pub(crate) fn divided(&self, question: Question) -> Option<Divided> {
+    /// The tensors divided between two memories of these sizes, so that the second costs little.
+    pub(crate) fn divided(&self, question: Question) -> Answer {
         let known = self.divisions.borrow().get(&question).cloned();
         known.unwrap_or_else(|| {
             let divided = self.divide(question);
@@ -192,30 +238,49 @@ impl PlannedModel {
         })
     }
 
+    /// What lies where in two memories, if only places are asked for: divided, or all in one of them.
+    pub(crate) fn in_two(
+        &self,
+        memories: [Memory; 2],
+        divided: Option<&Divided>,
+        is_in_first: bool,
+    ) -> Option<TwoMemories> {
+        let Made::Places(whole) = &self.made else { return None };
+        let mut division = divided.map_or(whole, |divided| &divided.division).clone();
+        if divided.is_none() && is_in_first {
+            division.memories.reverse();
+        }
+        for (filled, memory) in division.memories.iter_mut().zip(memories) {
+            filled.memory = memory;
+        }
+        Some(TwoMemories { arena: self.buffers.arena.clone(), division })
+    }
+
     /// The tensors divided between two memories of these sizes in an obvious way; `None` if they do not fit.
     pub(crate) fn divided_as(&self, obvious: Obvious, sizes: [u64; 2]) -> Option<Divided> {
-        let Touched { arena, traffic } = self.buffers.as_ref()?;
-        let division = obvious.divide(&arena.problem, traffic, memories(sizes), &self.search.limits)?;
-        Some(self.checked(arena, &division))
+        let Touched { arena, traffic } = &self.buffers;
+        let division = obvious.divide(&arena.problem, traffic, self.memories(sizes), &self.search.limits)?;
+        Some(self.checked(arena, division))
     }
 
-    fn divide(&self, (sizes, dearer): Question) -> Option<Divided> {
-        let buffers = self.buffers.as_ref()?;
-        let division = buffers.divide(memories(sizes), dearer, &self.search.limits).ok()?;
-        Some(self.checked(&buffers.arena, &division))
+    fn divide(&self, (sizes, dearer): Question) -> Answer {
+        let division = self.buffers.divide(self.memories(sizes), dearer, &self.search.limits)?;
+        Ok(self.checked(&self.buffers.arena, division))
     }
 
-    fn checked(&self, arena: &ArenaProblem, division: &Division) -> Divided {
-        let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(ALIGNMENT));
+    fn memories(&self, [first, second]: [u64; 2]) -> [Memory; 2] {
+        let alignment = self.alignment();
+        [("first", first), ("second", second)]
+            .map(|(name, size): (&str, u64)| Memory::new(name, size / alignment * alignment))
+    }
+
+    fn checked(&self, arena: &ArenaProblem, division: Division) -> Divided {
+        let alignment = self.alignment();
+        let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(alignment));
         let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
-        let mut divided = Divided {
-            is_right: false,
-            bytes: used,
-            traffic: division.memories.each_ref().map(|filled| filled.traffic),
-            bound: division.bound,
-            of_contents: Vec::new(),
-            offsets: offsets(self.found.model.graphs(), arena, division, used[0]),
-        };
+        let of_contents = of_contents(arena, &division);
+        let offsets = offsets(self.found.model.graphs(), &of_contents, used[0]);
+        let mut divided = Divided { is_right: false, bytes: used, division, offsets, of_contents };
         let is_placed = || match &self.made {
             // Emitting it checks the places, as those of any plan.
             Made::Code { .. } => !has_scratch && self.code_in(&divided, "net").is_ok(),
@@ -225,11 +290,10 @@ impl PlannedModel {
                 placement_faults(&graphs, &self.found.plan.orders(), kernels, &divided.offsets, u64::MAX)
                     .is_empty()
             }
+            Made::Places(_) => true,
         };
-        let is_right =
-            used.iter().all(|&bytes| bytes > 0) && division.fault(&arena.problem).is_none() && is_placed();
-        divided.is_right = is_right;
-        divided.of_contents = of_contents(arena, division);
+        let is_in_both = used.iter().all(|&bytes| bytes > 0) || matches!(self.made, Made::Places(_));
+        divided.is_right = is_in_both && divided.division.fault(&arena.problem).is_none() && is_placed();
         divided
     }
 
@@ -241,21 +305,23 @@ impl PlannedModel {
     }
 }
 
-fn memories([first, second]: [u64; 2]) -> [Memory; 2] {
-    [("first", first), ("second", second)]
-        .map(|(name, size): (&str, u64)| Memory::new(name, size / ALIGNMENT * ALIGNMENT))
+/// The buffers of a planned model.
+fn touched(found: &Optimized) -> Result<Touched, serenity::Error> {
+    let Optimized { model, plan, .. } = found;
+    let buffers = Touched::new(model.graphs(), plan.model, &plan.orders());
+    buffers.ok_or_else(|| serenity::memories::Error::NoArena { graph: plan.graph.clone() }.into())
 }
 
 /// How the model is to be changed and planned.
 fn options(model: &Model, input: &Input, search: &Search) -> Result<Options, DeviceError> {
     let kernels = match model.form {
-        Form::Code => None,
         Form::Tflm(kernels) => Some(KernelsName::Known(kernels)),
+        Form::Code | Form::Places => None,
     };
     let target = Target { kernels, loops: model.loops, int8_io: model.int8_io, ..Target::default() };
     let runtime = target.model(input).and_then(|runtime| match model.form {
         Form::Code => target.with_emitted_kernels(runtime),
-        Form::Tflm(_) => Ok(runtime),
+        Form::Tflm(_) | Form::Places => Ok(runtime),
     });
     let runtime = runtime.map_err(serenity::Error::from)?;
     let options = target.options(input, runtime).map_err(serenity::Error::from)?;
@@ -288,15 +354,11 @@ fn of_contents(arena: &ArenaProblem, division: &Division) -> Vec<(Content, (usiz
 }
 
 /// The offsets of all tensors in one arena, of which the second memory holds what is behind `cut`.
-fn offsets(graphs: &[Graph], arena: &ArenaProblem, division: &Division, cut: u64) -> Offsets {
+fn offsets(graphs: &[Graph], of_contents: &[(Content, (usize, u64))], cut: u64) -> Offsets {
     let mut offsets: Offsets = graphs.iter().map(|graph| vec![None; graph.tensors().len()]).collect();
-    for (filled, begin) in division.memories.iter().zip([0, cut]) {
-        for &(buffer, offset) in &filled.buffers {
-            if let Content::Tensor { graph, .. } = arena.contents[buffer] {
-                for &tensor in &arena.tensors[buffer] {
-                    offsets[graph][tensor.index()] = Some(begin + offset);
-                }
-            }
+    for &(content, (memory, offset)) in of_contents {
+        if let Content::Tensor { graph, tensor } = content {
+            offsets[graph][tensor.index()] = Some(offset + if memory == 0 { 0 } else { cut });
         }
     }
     offsets

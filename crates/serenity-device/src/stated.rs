@@ -90,7 +90,7 @@ struct StatedModel<'a> {
     name: &'a str,
     /// Its file.
     file: &'a str,
-    /// What runs it: `c` or `tflm`.
+    /// What runs it: `c` or `tflm`; `places` if only the places of its tensors are asked for.
     r#as: &'static str,
     /// The kernels that TFLM is built with; null for C.
     kernels: Option<String>,
@@ -181,10 +181,14 @@ impl Device {
                 .map(|((said, model), parts)| StatedModel {
                     name: &said.name,
                     file: &said.file,
-                    r#as: if said.form == Form::Code { "c" } else { "tflm" },
+                    r#as: match said.form {
+                        Form::Code => "c",
+                        Form::Tflm(_) => "tflm",
+                        Form::Places => "places",
+                    },
                     kernels: match said.form {
-                        Form::Code => None,
                         Form::Tflm(kernels) => Some(kernels.to_string()),
+                        Form::Code | Form::Places => None,
                     },
                     arena: parts.iter().map(|part| part.bytes).sum(),
                     state: model.state(),

@@ -150,8 +150,9 @@ impl Device {
 
     /// The allocators of TFLM, each named after its first model.
     pub(crate) fn allocators(&self) -> Vec<Allocator> {
-        let is_tflm =
-            |kept: &Kept| kept.models.iter().any(|&model| self.app.models[model].form != Form::Code);
+        let is_tflm = |kept: &Kept| {
+            kept.models.iter().any(|&model| matches!(self.app.models[model].form, Form::Tflm(_)))
+        };
         let named = |Kept { models, memory, bytes }| {
             let name = self.app.models[models[0]].name.clone();
             Allocator { name, models, memory, bytes }

@@ -33,7 +33,6 @@ mod search;
 mod sections;
 mod traffic;
 
-use crate::Error;
 use schemars::JsonSchema;
 use search::Search;
 use sections::Sections;
@@ -41,7 +40,6 @@ use serde::Serialize;
 use serenity_arena::{Buffer, Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_pipeline::Plan;
 use serenity_runtimes::{ArenaProblem, Content, MemoryModel, MemoryModelExt};
 use std::collections::BTreeMap;
 
@@ -190,25 +188,6 @@ pub struct TwoMemories {
     pub arena: ArenaProblem,
     /// The memory and offset of each buffer.
     pub division: Division,
-}
-
-/// Divides the tensors of a plan among two memories, for the order of the plan. The result has passed the independent checker.
-///
-/// # Errors
-/// If the tensors do not fit, or the plan belongs to another model.
-pub fn divide_plan(
-    graphs: &[Graph],
-    plan: &Plan,
-    memories: [Memory; 2],
-    limits: &Limits,
-) -> Result<TwoMemories, Error> {
-    let buffers = Touched::new(graphs, plan.model, &plan.orders())
-        .ok_or_else(|| Error::NoArena { graph: plan.graph.clone() })?;
-    let division = buffers.divide(memories, [1, 1], limits)?;
-    match division.fault(&buffers.arena.problem) {
-        None => Ok(TwoMemories { arena: buffers.arena, division }),
-        Some(reason) => Err(serenity_pipeline::Error::WrongPlan { reason }.into()),
-    }
 }
 
 impl Division {

@@ -4,7 +4,6 @@ use crate::size::Size;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use serenity::diff::Growth;
-use serenity::memories::two_memories::Memory;
 use serenity::pipeline::target::KernelsName;
 use serenity::schedule::{SoftBudget, StepLimit};
 use serenity_device::NamedMemory;
@@ -86,21 +85,21 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Two memories, the preferred one first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TwoSizes(pub(crate) [Memory; 2]);
+pub(crate) struct TwoSizes(pub(crate) [NamedMemory; 2]);
 
 pub(super) fn two_memories(text: &str) -> Result<TwoSizes, String> {
     let expected = || "expected two memories, the preferred one first, as in fast=128KB,slow=8MB".to_owned();
     let memory = |text: &str| {
-        let (name, size) = text.split_once('=').ok_or_else(expected)?;
+        let memory = named_memory(text)?;
         let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || !name.chars().all(is_fine) {
+        if memory.name.is_empty() || !memory.name.chars().all(is_fine) {
+            let name = memory.name;
             return Err(format!("`{name}` cannot be the name of a memory; use letters, digits, _ and -"));
         }
-        let Size(capacity) = size.parse()?;
-        Ok(Memory::new(name, capacity))
+        Ok(memory)
     };
     let (first, second) = text.split_once(',').ok_or_else(expected)?;
-    let (first, second) = (memory(first.trim())?, memory(second.trim())?);
+    let (first, second) = (memory(first)?, memory(second)?);
     if first.name.eq_ignore_ascii_case(&second.name) {
         return Err(format!("both memories are called `{}`; give them different names", first.name));
     }
@@ -224,7 +223,10 @@ mod tests {
     #[test]
     fn two_memories_have_names_and_sizes() {
         let TwoSizes(memories) = two_memories("fast=128KB, slow=8MiB").unwrap();
-        assert_eq!(memories, [Memory::new("fast", 128_000), Memory::new("slow", 8 << 20)]);
+        assert_eq!(
+            memories.map(|memory| format!("{}={}", memory.name, memory.size)),
+            ["fast=128KB", "slow=8MiB"]
+        );
         for text in ["fast=1KB", "fast=1KB,slow", "a=1,b=2,c=3", "a=1,A=2", "=1,b=2", "a b=1,c=2", "a=-1,b=2"]
         {
             assert!(two_memories(text).is_err(), "{text}");

@@ -91,15 +91,29 @@ fn write(folder: &str, device: &Device) -> Result<Vec<String>, Failure> {
 }
 
 fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
-    let Device { app, models, plan, .. } = device;
-    let shared: Vec<Kept> = device.kept().into_iter().filter(|kept| kept.models.len() > 1).collect();
+    let app = &device.app;
     let title = format!(
         "{}: {} in {}",
         app.name,
-        count(models.len() as u64, "model"),
+        count(app.models.len() as u64, "model"),
         count(app.memories.len() as u64, "memory").replace("memorys", "memories")
     );
     writeln!(out, "{}\n", paint(TITLE, title))?;
+    print_memories(device, out)?;
+    print_models(device, out)?;
+    print_ram(device, out)?;
+    if app.memories.len() > 1 { print_cost(device, out) } else { print_proof(device, out) }
+}
+
+/// What lies in each memory and what that costs, for a device of which only places are asked for.
+pub(super) fn print_places(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    print_memories(device, out)?;
+    writeln!(out)?;
+    print_cost(device, out)
+}
+
+fn print_memories(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Device { app, plan, .. } = device;
     writeln!(out, "  {:<14} {:>12} {:>11} {:>11} {:>11}", "memory", "size", "used", "shared", "state")?;
     for (memory, filled) in app.memories.iter().zip(&plan.memories) {
         writeln!(
@@ -112,6 +126,12 @@ fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
             thousands(filled.state)
         )?;
     }
+    Ok(())
+}
+
+fn print_models(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Device { app, models, plan, .. } = device;
+    let shared: Vec<Kept> = device.kept().into_iter().filter(|kept| kept.models.len() > 1).collect();
     writeln!(out, "\n  {:<14} {:>12} {:>11}   lies in", "model", "arena", "state")?;
     for (index, ((said, model), parts)) in app.models.iter().zip(models).zip(&plan.parts).enumerate() {
         let places: Vec<String> = parts
@@ -147,11 +167,11 @@ fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
             thousands(*offset)
         )?;
     }
-    print_sums(device, out)
+    Ok(())
 }
 
-fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
-    let Device { app, plan, .. } = device;
+fn print_ram(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let plan = &device.plan;
     let (apart, ram) = (device.apart(), plan.ram());
     let less = match factor(apart, ram) {
         factor if factor > 1.0 => format!("   {factor:.1}x less"),
@@ -159,32 +179,39 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
     };
     writeln!(out, "\n  RAM apart    {:>12} bytes, each model with memory of its own", thousands(apart))?;
     writeln!(out, "  RAM          {:>12} bytes, all static{}", thousands(ram), paint(GOOD, less))?;
-    if app.memories.len() > 1 {
-        let verdict = match plan.proof {
-            Proof::Optimal => "proved least for these plans".to_owned(),
-            Proof::Gap { .. } => format!("at least {}", thousands(plan.bound)),
-        };
-        writeln!(out, "  cost         {:>12} of all bytes touched; {verdict}", thousands(plan.cost))?;
-        for (memory, said) in app.memories.iter().enumerate() {
-            let Traffic { read, written } = plan.traffic(memory);
-            writeln!(
-                out,
-                "    {:<11}{:>12} bytes read, {} written",
-                said.name,
-                thousands(read),
-                thousands(written)
-            )?;
-        }
-        print_touched(&device.touched(), out)?;
-    } else {
-        let Some(filled) = plan.memories.first() else { return Ok(()) };
-        let verdict = if filled.shared <= filled.shared_bound {
-            "proved least for these plans".to_owned()
-        } else {
-            format!("no placement of these plans shares less than {} bytes", thousands(filled.shared_bound))
-        };
-        writeln!(out, "  places       {verdict}")?;
+    Ok(())
+}
+
+/// What the bytes in several memories cost, beside obvious placements.
+fn print_cost(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Device { app, plan, .. } = device;
+    let verdict = match plan.proof {
+        Proof::Optimal => "proved least for these plans".to_owned(),
+        Proof::Gap { .. } => format!("at least {}", thousands(plan.bound)),
+    };
+    writeln!(out, "  cost         {:>12} of all bytes touched; {verdict}", thousands(plan.cost))?;
+    for (memory, said) in app.memories.iter().enumerate() {
+        let Traffic { read, written } = plan.traffic(memory);
+        writeln!(
+            out,
+            "    {:<11}{:>12} bytes read, {} written",
+            said.name,
+            thousands(read),
+            thousands(written)
+        )?;
     }
+    print_touched(&device.touched(), out)
+}
+
+/// How good the places in one memory are.
+fn print_proof(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Some(filled) = device.plan.memories.first() else { return Ok(()) };
+    let verdict = if filled.shared <= filled.shared_bound {
+        "proved least for these plans".to_owned()
+    } else {
+        format!("no placement of these plans shares less than {} bytes", thousands(filled.shared_bound))
+    };
+    writeln!(out, "  places       {verdict}")?;
     Ok(())
 }
 

@@ -89,14 +89,14 @@ fn one_model_needs_no_file() {
         (&["device", "device.toml", "--memory", "a=1KiB"], "names its own memories"),
         (&["device", "b.tflite", "--memory", "16KiB"], "as in sram=256KiB"),
         (&["device", "b.tflite", "--memory", "a=many"], "a=many"),
-        (&["device", "b.tflite", "--memory", "a=8KiB,a=8KiB"], "`a` is there twice"),
+        (&["device", "b.tflite", "--memory", "a=8KiB,a=8KiB"], "two memories are called `a`"),
         (&["device", "b.tflite", "--memory", "a=8KiB"], "more than fit `a` ("),
     ] {
         let run = desk.run(arguments);
         assert!(run.code != 0 && run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
     }
     let optimized = desk.run(&["optimize", "b.tflite", "--memory", "dtcm=16KiB,sram=256KiB"]);
-    let next = "serenity device b.tflite --memory dtcm=16384,sram=262144 -o DIR/";
+    let next = "serenity device b.tflite --memory dtcm=16KiB,sram=256KiB -o DIR/";
     assert!(optimized.stdout.contains(next), "{}", optimized.stdout);
 }
 
@@ -130,7 +130,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
     let feed = "[[model.feed]]\nfrom = \"one\"\n";
     let cases = [
         (app("16 KiB", ""), "the tensors of `one` need", "give it a second memory"),
-        (app("256 KiB", feed), "output 0 of `one` has", ""),
+        (app("256 KiB", feed), "output 0 of `one` is ", ""),
         (
             app("256 KiB", "memories = [\"psram\"]\n"),
             "there is no memory `psram`; there are `sram`",
@@ -142,7 +142,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
                 "[[memory]]\nname = \"slow\"\nsize = 20000\n\n[[model]]",
                 1,
             ),
-            "more than fit `slow` (19,936 of 20000 free) and `sram` (16,384 of 16 KiB free)",
+            "more than fit `sram` (16,384 of 16 KiB free) and `slow` (19,936 of 20000 free)",
             "largest at its peak: ",
         ),
         (app("256 KiB", "").replace("\"256 KiB\"", "-3"), "line 3: a size is a number of bytes", "--help"),
@@ -151,7 +151,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
         (
             app("256 KiB", &format!("{feed}output = 3\n")),
             "`one` has no output 3: there are 1, counted from 0",
-            "same size",
+            "same type and size",
         ),
         (app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis\"\n"), "there are no kernels `cmsis`", "--help"),
         (
@@ -163,16 +163,20 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
             "what `two` must keep from run to run needs",
             "`state`",
         ),
-        (app("256K", ""), "memory `sram`: size: say 256KB", "--help"),
+        (app("256K", ""), "memory `sram`: `size` is \"256K\": say 256KB", "--help"),
         (app("256 KiB", "loop = true\n"), "line 12: unknown field `loop`", "--help"),
         (app("256 KiB", "as = \"tflm\"\n"), "`kernels` says which kernels your TFLM is built with", "--help"),
         (app("256 KiB", "kernels = \"cmsis-nn\"\n"), "`kernels` is for TFLM", "--help"),
         (
             app("256 KiB", &format!("as = \"tflm\"\nkernels = \"cmsis-nn\"\n{feed}")),
-            "output 0 of `one` has",
+            "output 0 of `one` is ",
             "",
         ),
-        (app("256 KiB", "").replace("b.tflite", "nowhere.tflite"), "nowhere.tflite", ""),
+        (
+            app("256 KiB", "").replace("b.tflite", "nowhere.tflite"),
+            "model `two`: cannot read `nowhere.tflite`",
+            "begins at the folder of the file",
+        ),
     ];
     for (text, message, help) in cases {
         desk.write("app.toml", &text);
@@ -183,4 +187,77 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
     }
     let none = desk.run(&["device", "nowhere.toml"]);
     assert!(none.code == 2 && none.stderr.contains("cannot read `nowhere.toml`"), "{}", none.stderr);
+}
+
+/// Mistakes that people make in the file: the message says what to write instead.
+#[test]
+fn mistakes_in_the_file_come_with_a_remedy() {
+    let desk = Desk::new();
+    let right = app("256 KiB", "");
+    let top = |line: &str| format!("{line}\n{right}");
+    let with = |from: &str, to: &str| {
+        assert!(right.contains(from));
+        right.replacen(from, to, 1)
+    };
+    let feed = |from: &str| format!("file = \"a.tflite\"\n[[model.feed]]\nfrom = \"{from}\"");
+    let cases = [
+        (
+            top("together = [\"one\", \"two\"]"),
+            "line 1: expected a list of sets, each a list of models, as in together = [[",
+        ),
+        (top("together = \"one\""), "as in together = [[\"kws\", \"vww\"]], found string \"one\""),
+        (app("256 KiB", "together = [[\"one\"]]\n"), "stands above the first [[memory]]"),
+        (
+            with("[[memory]]", "[memory]"),
+            "line 1: expected [[memory]] in double brackets, once per memory, found map",
+        ),
+        (
+            with("\n[[model]]", "\n[model]").split("\n[[model]]").next().unwrap().to_owned(),
+            "line 5: expected [[model]] in double brackets",
+        ),
+        (
+            app("256 KiB", "feed = \"one\"\n"),
+            "line 12: expected [[model.feed]] in double brackets below its model",
+        ),
+        (app("256 KiB", "memories = \"sram\"\n"), "as in memories = [\"sram\"], found string \"sram\""),
+        (with("size = \"256 KiB\"", "size = 0"), "memory `sram`: `size` is 0: give its bytes"),
+        (
+            with("size = \"256 KiB\"", "size = \"many\""),
+            "memory `sram`: `size` is \"many\": expected a size as in 250000",
+        ),
+        (
+            with("size = \"256 KiB\"", "size = 9\nread = -1"),
+            "line 4: the cost of a byte is a whole number from 0 on",
+        ),
+        (app("256 KiB", "[[model.feed]]\nfrom = \"one\"\noutput = -1\n"), "counted from 0"),
+        (with("[[memory]]\nname = \"sram\"\nsize = \"256 KiB\"", ""), "there is no memory: add [[memory]]"),
+        (
+            with("file = \"a.tflite\"", &feed("two")),
+            "model `one`: `two` feeds it, so move [[model]] `two` above it; models that feed each other have no order",
+        ),
+        (
+            with("file = \"a.tflite\"", &feed("one")),
+            "model `one` feeds itself: in one round each model runs once",
+        ),
+        (with("\"two\"", "\"one\""), "two models are called `one`: give each a name of its own"),
+        (
+            with("\"two\"", "\"Two-b\""),
+            "model `Two-b`: a name begins with a small letter and goes on with small letters, digits or _, as in `two_b`",
+        ),
+        (top("name = \"one\""), "the device and a model are both called `one`: rename one of them"),
+        (
+            with("\"sram\"", "\"run_one\""),
+            "memory `run_one` of device `app` and model `one` would both become `app_run_one` in C",
+        ),
+        (
+            format!("name = \"int\"\n{}as = \"tflm\"\nkernels = \"reference\"\n", app("256 KiB", "")),
+            "device `int`: C++ cannot have a namespace of this name; take another one, as in name = \"int_device\"",
+        ),
+    ];
+    for (text, message) in cases {
+        desk.write("app.toml", &text);
+        let run = desk.run(&["device", "app.toml"]);
+        assert_eq!(run.code, 2, "{text}");
+        assert!(run.stderr.contains(message), "{message}\n{}", run.stderr);
+    }
 }

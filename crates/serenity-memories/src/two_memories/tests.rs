@@ -97,7 +97,11 @@ fn what_fits_the_fast_memory_lies_there() {
     let plan = serenity_pipeline::plan_graphs(input.graphs(), &options).unwrap();
     let divided = |fast: u64, slow: u64| {
         let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
-        divide_plan(input.graphs(), &plan, memories, &Limits::default())
+        let Touched { arena, traffic } = Touched::new(input.graphs(), plan.model, &plan.orders()).unwrap();
+        let division =
+            Touched { arena: arena.clone(), traffic }.divide(memories, [1, 1], &Limits::default())?;
+        assert_eq!(division.fault(&arena.problem), None);
+        Ok::<_, NoRoom>(TwoMemories { arena, division })
     };
     let all = divided(200_704, 0).unwrap().division;
     assert_eq!((all.memories[1].traffic.bytes(), all.bound, all.proof), (0, 0, Proof::Optimal));

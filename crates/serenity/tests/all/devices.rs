@@ -76,6 +76,46 @@ fn written(folder: &Path, device: &Device) -> Vec<String> {
     sources
 }
 
+/// A copy of each memory, and what compares with it.
+pub(crate) fn copies(device: &Device) -> String {
+    let mut text = "static void untouched(const char *model, const unsigned char *now, const unsigned char *before, unsigned from, unsigned to) {\n  \
+                    if (memcmp(now + from, before + from, to - from)) { printf(\"%s writes outside of its memory\\n\", model); exit(1); }\n}\n"
+        .to_owned();
+    for (memory, filled) in device.app.memories.iter().zip(&device.plan.memories) {
+        let _ = writeln!(text, "static unsigned char before_{}[{}];", memory.name, filled.shared.max(1));
+    }
+    text
+}
+
+/// What copies all memories before a model runs, and what says afterwards that it wrote only where it lies or leaves an output.
+pub(crate) fn around(device: &Device, model: usize) -> [String; 2] {
+    let (app, mut before, mut after) = (&device.app, String::new(), String::new());
+    for (memory, (said, filled)) in app.memories.iter().zip(&device.plan.memories).enumerate() {
+        let array = format!("{}_{}", app.name, said.name);
+        let _ = writeln!(before, "    memcpy(before_{}, {array}, sizeof {array});", said.name);
+        let parts = device.plan.parts[model].iter().filter(|part| part.memory == memory);
+        let handed = device.plan.handed.iter().filter(|kept| kept.from == model && kept.memory == memory);
+        let mut own: Vec<(u64, u64)> = (parts.map(|part| (part.offset, part.offset + part.bytes)))
+            .chain(handed.map(|kept| (kept.offset, kept.offset + kept.bytes)))
+            .chain([(filled.shared, filled.shared)])
+            .collect();
+        own.sort_unstable();
+        let mut from = 0;
+        for (begin, end) in own {
+            if from < begin {
+                let name = &app.models[model].name;
+                let _ = writeln!(
+                    after,
+                    "    untouched(\"{name}\", {array}, before_{}, {from}, {begin});",
+                    said.name
+                );
+            }
+            from = from.max(end);
+        }
+    }
+    [before, after]
+}
+
 /// A program that runs all models in rounds, each model in a round or not, and compares with the same models alone.
 fn program(device: &Device, rounds: u32) -> String {
     let names: Vec<&str> = device.app.models.iter().map(|model| model.name.as_str()).collect();
@@ -91,6 +131,7 @@ fn program(device: &Device, rounds: u32) -> String {
          static void same(const char *model, int round, const void *a, const void *b, unsigned bytes) {\n  \
          if (memcmp(a, b, bytes)) { printf(\"%s differs in round %d\\n\", model, round); exit(1); }\n}\n",
     );
+    text.push_str(&copies(device));
     let _ = writeln!(
         text,
         "int main(void) {{\n  int ran[{}];\n  for (int round = 0; round < {rounds}; ++round) {{\n  memset(ran, 0, sizeof ran);",
@@ -100,6 +141,7 @@ fn program(device: &Device, rounds: u32) -> String {
         let (name, upper) = (&model.name, model.name.to_uppercase());
         let needs: Vec<String> = model.feeds.iter().map(|feed| format!(" && ran[{}]", feed.from)).collect();
         let _ = writeln!(text, "  if (draw() % 4{}) {{", needs.concat());
+        let [before, after] = around(device, index);
         let graph = load(&model.file).unwrap();
         for input in 0..graph.graph().inputs().len() {
             let alone = format!("alone_{name}_input_{input}");
@@ -118,7 +160,7 @@ fn program(device: &Device, rounds: u32) -> String {
         }
         let _ = writeln!(
             text,
-            "    {}_run_{name}();\n    alone_{name}_invoke();\n    ran[{index}] = 1;",
+            "{before}    {}_run_{name}();\n{after}    alone_{name}_invoke();\n    ran[{index}] = 1;",
             device.app.name
         );
         for output in 0..graph.graph().outputs().len() {

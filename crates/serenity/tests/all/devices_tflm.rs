@@ -7,12 +7,12 @@
 //! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
 
 use crate::common::exported;
-use crate::devices::{Said, planned, said};
+use crate::devices::{Said, around, copies, planned, said};
 use crate::emitted_c::has;
 use serenity::ir::{Graph, Operator};
 use serenity::zoo::Precision;
 use serenity::{Format, Options, load, optimize};
-use serenity_device::{Device, Form, Made, Model, Request};
+use serenity_device::{App, Device, Form, Made, Model, Request, Search, plan};
 use serenity_judges::{Need, shared, skip};
 use std::fmt::Write;
 use std::path::Path;
@@ -147,6 +147,7 @@ fn end_of(model: &Model, is_input: bool, index: usize) -> String {
     match model.form {
         Form::Tflm(_) => format!("net_{name}.interpreter.{end}({index})->data.raw"),
         Form::Code => format!("reinterpret_cast<char*>({name}_{end}_{index})"),
+        Form::Places => unreachable!("it is run by something"),
     }
 }
 
@@ -154,7 +155,8 @@ fn end_of(model: &Model, is_input: bool, index: usize) -> String {
 fn program(device: &Device, rounds: u32) -> String {
     let app = &device.app.name;
     let mut text = format!(
-        "#include \"device/tflm.h\"\n{PROGRAM}\nint main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        "#include \"device/tflm.h\"\n{PROGRAM}\n{}int main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        copies(device),
         OPERATORS.len()
     );
     for operator in OPERATORS {
@@ -205,12 +207,16 @@ fn program(device: &Device, rounds: u32) -> String {
                 ),
             };
         }
+        let [before, after] = around(device, index);
+        text.push_str(&before);
         let _ = match model.form {
             Form::Tflm(_) => {
                 writeln!(text, "    if ({app}::run_{name}(net_{name}.interpreter) != kTfLiteOk) abort();")
             }
             Form::Code => writeln!(text, "    {app}_run_{name}();"),
+            Form::Places => unreachable!("it is run by something"),
         };
+        text.push_str(&after);
         let _ = writeln!(
             text,
             "    if (alone_{name}.interpreter.Invoke() != kTfLiteOk) abort();\n    ran[{index}] = true;"
@@ -388,6 +394,21 @@ struct MicroInterpreter {
 }  // namespace tflite
 "#;
 
+/// Writes headers with the names of TFLM's, which have that interface.
+fn write_interface(folder: &Path) {
+    for header in ["memory_planner/micro_memory_planner", "micro_allocator", "micro_interpreter", "micro_log"]
+    {
+        let path = folder.join(format!("tensorflow/lite/micro/{header}.h"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = if header == "micro_log" {
+            INTERFACE
+        } else {
+            "#include \"tensorflow/lite/micro/micro_log.h\"\n"
+        };
+        std::fs::write(path, text).unwrap();
+    }
+}
+
 /// Asks the planner of `one` for these buffers; returns the exit code: 0, or 1 + the number of the question that was refused.
 fn asked(device: &Device, folder: &Path, tools: &Tools, requests: &[Request]) -> (Option<i32>, String) {
     let mut main = "#include \"device/tflm.h\"\nstatic int refused;\n\
@@ -421,17 +442,7 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    for header in ["memory_planner/micro_memory_planner", "micro_allocator", "micro_interpreter", "micro_log"]
-    {
-        let path = folder.path().join(format!("tensorflow/lite/micro/{header}.h"));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if header == "micro_log" {
-            INTERFACE
-        } else {
-            "#include \"tensorflow/lite/micro/micro_log.h\"\n"
-        };
-        std::fs::write(path, text).unwrap();
-    }
+    write_interface(folder.path());
     let tools = Tools::native(&["-I.", "-Wall", "-Wextra", "-Werror"]);
     let swiftnet = exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path());
     let device = planned(folder.path(), "", TWO, &[said("one", &swiftnet, TFLM), said("two", &swiftnet, "")]);
@@ -457,4 +468,30 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
     assert!(code == Some(100) && said.contains("plan for this model"), "{code:?}: {said}");
     let longer: Vec<Request> = right.iter().chain(&right[..1]).copied().collect();
     assert_eq!(ask(&longer).0, Some(right.len() as i32 + 1));
+}
+
+/// Keywords as names of models and memories, and of the file of the device: all are parts of longer names.
+#[test]
+fn keywords_are_names_too() {
+    if !has("c++") || !has("cc") {
+        return skip(Need::Compiler, "there is no C++ compiler");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let chain = exported("branches?branches=1", Format::TfLite, Precision::Int8, folder.path());
+    let file = chain.to_str().unwrap();
+    let text = format!(
+        "[[memory]]\nname = \"new\"\nsize = 200000\n[[model]]\nname = \"class\"\nfile = '{file}'\n{TFLM}\n\
+         [[model]]\nname = \"int\"\nfile = '{file}'\n[[model.feed]]\nfrom = \"class\"\n"
+    );
+    let path = folder.path().join("namespace.toml");
+    let app = App::read(path.to_str().unwrap(), &text, &|_| Ok(200_000)).unwrap();
+    assert_eq!(app.name, "namespace_device");
+    let device = plan("namespace.toml", app, &Search::default()).unwrap();
+    write_interface(folder.path());
+    let main = "#include \"device/tflm.h\"\nint main() {\n  tflite::MicroInterpreter interpreter = \
+                {namespace_device::class_allocator(), nullptr};\n  namespace_device::run_class(interpreter);\n  \
+                namespace_device_run_int();\n  return 0;\n}\n";
+    let tools = Tools::native(&["-I."]);
+    let (code, said) = run(folder.path(), &tools, &device, main);
+    assert_eq!(code, Some(0), "{said}");
 }

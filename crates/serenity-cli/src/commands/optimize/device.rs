@@ -3,17 +3,18 @@
 use super::Job;
 use crate::Failure;
 use crate::args::TwoSizes;
+use crate::commands::device::print_places;
 use crate::commands::for_shell;
 use crate::failure::refuse;
-use crate::progress::thousands;
 use crate::size::Size;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serenity::memories::two_memories::{Division, Filled, StatedMemory, TwoMemories, divide_plan};
+use serenity::memories::two_memories::{Division, StatedMemory, TwoMemories};
 use serenity::runtimes::MemoryModel;
-use serenity::search::{Limits, Proof, Proved, StopReason};
+use serenity::search::{Limits, Proved};
 use serenity::write::NewFile;
-use serenity::{Input, Plan};
+use serenity::{ErrorKind, Input, Optimized, Plan};
+use serenity_device::{Device, Search, plan_places};
 use std::io::Write;
 
 /// Refuses a header that could not be written in the end.
@@ -44,10 +45,9 @@ pub(super) fn check_runtime(job: &Job, model: MemoryModel) -> Result<(), Failure
 }
 
 pub(super) struct DevicePlan {
-    memories: Option<TwoMemories>,
+    /// With --memory: a device that runs nothing else.
+    device: Option<(Device, TwoMemories)>,
     header: Option<String>,
-    /// What is not known of the model, in a few words, if that hides bytes: then no division is proved.
-    unknown: Option<String>,
 }
 
 /// What lies in which of two memories.
@@ -64,25 +64,22 @@ pub(crate) struct StatedMemories<'a> {
 impl DevicePlan {
     /// `input` is what the plan speaks of.
     pub(super) fn new(job: &Job, input: &Input, plan: &Plan, limits: &Limits) -> Result<Self, Failure> {
-        let divide =
-            |TwoSizes(memories): &TwoSizes| divide_plan(input.graphs(), plan, memories.clone(), limits);
-        let memories = job.memory.as_ref().map(divide).transpose().map_err(serenity::Error::from)?;
+        let device = job.memory.as_ref().map(|memories| places(input, plan, memories, limits)).transpose()?;
         let header = match job.emit_header {
-            Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
+            Some(_) => Some(serenity::c_header(input, plan, device.as_ref().map(|(_, two)| two))?),
             None => None,
         };
-        let unknown = plan.stopped().filter(|_| !plan.counts_everything());
-        Ok(Self { memories, header, unknown })
+        Ok(Self { device, header })
     }
 
     /// The fields of a plan that are about two memories.
     pub(super) fn stated(&self, input: &Input) -> Option<StatedMemories<'_>> {
-        let memories = self.memories.as_ref()?;
+        let (_, memories) = self.device.as_ref()?;
         let Division { bound, proof, .. } = memories.division;
         Some(StatedMemories {
             memories: memories.stated(input.graphs()),
             slow_bound: bound,
-            memories_proof: Proved::if_so(self.unknown.is_none() && proof.is_optimal()),
+            memories_proof: Proved::if_so(proof.is_optimal()),
         })
     }
 
@@ -93,8 +90,10 @@ impl DevicePlan {
     }
 
     pub(super) fn print(&self, job: &Job, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(memories) = &self.memories {
-            print_memories(memories, self.unknown.as_deref(), out)?;
+        if let Some((device, _)) = &self.device {
+            writeln!(out)?;
+            print_places(device, out)?;
+            writeln!(out)?;
             let told = job.plan.is_some() || job.emit_header.is_some();
             writeln!(
                 out,
@@ -106,11 +105,12 @@ impl DevicePlan {
                 }
             )?;
             if job.input.ends_with(".tflite") {
-                let memories = memories.division.memories.each_ref();
-                let [fast, slow] =
-                    memories.map(|filled| format!("{}={}", filled.memory.name, filled.memory.capacity));
+                let memories: Vec<String> = (device.app.memories.iter())
+                    .map(|memory| format!("{}={}", memory.name, memory.typed))
+                    .collect();
+                let memories = memories.join(",");
                 let input = for_shell(job.input);
-                writeln!(out, "  for TFLM or as C: serenity device {input} --memory {fast},{slow} -o DIR/")?;
+                writeln!(out, "  for TFLM or as C: serenity device {input} --memory {memories} -o DIR/")?;
             }
         }
         if let Some(header) = &job.emit_header {
@@ -120,39 +120,24 @@ impl DevicePlan {
     }
 }
 
-fn print_memories(
-    memories: &TwoMemories,
-    unknown: Option<&str>,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
-    writeln!(out, "\n  {:<14} {:>12} {:>14} {:>14} {:>14}", "memory", "size", "used", "read", "written")?;
-    for Filled { memory, used, traffic, buffers } in &memories.division.memories {
-        writeln!(
-            out,
-            "  {:<14} {:>12} {:>14} {:>14} {:>14}   {} buffers",
-            memory.name,
-            Size(memory.capacity),
-            thousands(*used),
-            thousands(traffic.read),
-            thousands(traffic.written),
-            thousands(buffers.len() as u64)
-        )?;
-    }
-    let slow = &memories.division.memories[1];
-    let bound = thousands(memories.division.bound);
-    let verdict = match (memories.division.proof, unknown) {
-        (_, Some(unknown)) => format!("at least; not proved: {unknown}"),
-        (Proof::Optimal, None) => "proved least: no division moves fewer".to_owned(),
-        (Proof::Gap { stopped: StopReason::Heuristic }, None) => {
-            format!("no division moves fewer than {bound}")
-        }
-        (Proof::Gap { stopped }, None) => format!("no division moves fewer than {bound}; {stopped}"),
-    };
-    writeln!(
-        out,
-        "  bytes moved in `{}` in one run: {} ({verdict})",
-        slow.memory.name,
-        thousands(slow.traffic.bytes())
-    )?;
-    Ok(())
+/// The tensors of a plan in two memories, as `serenity device` places those of a model.
+fn places(
+    input: &Input,
+    plan: &Plan,
+    TwoSizes(memories): &TwoSizes,
+    limits: &Limits,
+) -> Result<(Device, TwoMemories), Failure> {
+    let search = Search { limits: limits.clone(), ..Search::default() };
+    let found = Optimized::new(input.clone(), plan.clone());
+    let device =
+        plan_places(found, memories.to_vec(), &|text| text.parse().map(|Size(bytes)| bytes), &search)?;
+    let two = device.two_memories();
+    let two = two.ok_or_else(|| {
+        Failure::of(
+            ErrorKind::Bug,
+            "a plan for two memories names no places",
+            "please report it with the model",
+        )
+    })?;
+    Ok((device, two))
 }
