@@ -89,7 +89,7 @@ fn spread(author: &mut Author<'_>, x: TensorId) -> Vec<u64> {
             *size = 1;
         }
     }
-    of.drain(..author.random.below(4) as usize);
+    of.drain(..author.random.below(4));
     of
 }
 
