@@ -49,6 +49,9 @@ fragments! {
     PackedTaps: "packed_taps.c" needs [PackedS8];
     PackedPointwiseS8: "packed_pointwise_s8.c" needs [PackedChannelsS8];
     PackedWindowsS8: "packed_windows_s8.c" needs [PackedChannelsS8, PackedPlace, PackedTaps];
+    PackedTwoS8: "packed_two_s8.c" needs [LoadS16, StoreS16, PackedChannelsS8];
+    PackedTwoPointwiseS8: "packed_two_pointwise_s8.c" needs [PackedTwoS8];
+    PackedTwoWindowsS8: "packed_two_windows_s8.c" needs [PackedTwoS8, PackedWindowsS8];
     PackedPatchesS8: "packed_patches_s8.c" needs [PackedChannelsS8, PackedPlace];
     PackedDepthwiseS8: "packed_depthwise_s8.c" needs [PackedPlace, PackedTaps];
     AffineS8: "affine_s8.c" needs [Clamped, Dsp];
