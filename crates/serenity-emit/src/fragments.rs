@@ -43,6 +43,9 @@ fragments! {
     DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Dsp, Span];
     DepthwiseBackwardS8: "depthwise_backward_s8.c" needs [DepthwiseS8];
     GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
+    EightsRoundedTwice: "eights_rounded_twice.c" needs [];
+    PairsRoundedTwice: "pairs_rounded_twice.c" needs [];
+    DepthwiseRoundedTwice: "depthwise_rounded_twice.c" needs [];
     PackedS8: "packed_s8.c" needs [Clamped];
     PackedChannelsS8: "packed_channels_s8.c" needs [PackedS8];
     PackedPlace: "packed_place.c" needs [PackedS8];

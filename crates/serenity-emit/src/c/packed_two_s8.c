@@ -1,8 +1,8 @@
 /* -- */
 /* Two pixels at a time, which share each word of weights: their inputs lie as 16 bits in a buffer of the caller, 16 bytes for four of each: 0 and 2 of one pixel, then of the other, 1 and 3 of one, then of
- * the other. All inputs of both are in the buffer before anything is written. */
+ * the other. The last channels, fewer than eight, are made of each pixel by itself before. */
 struct kn_two {
-    /* Where the first pixel goes; its runs are not used, and `blocks` counts halves of eight channels, or pairs. */
+    /* Where the first pixel goes; its runs are not used, and `blocks` counts halves of eight channels. */
     struct kn_block block;
     /* Where the second goes. */
     int8_t *other;
@@ -41,13 +41,10 @@ static int32_t kn_spread(int8_t *to, const int8_t *const *runs, int32_t count, i
 #define KN_TIMES_BOTH(S, T, OTHER_S, OTHER_T, W) "smlad " S ", " W ", r3, " S "\n smlad " OTHER_S ", " W ", r12, " OTHER_S "\n sxtb16 " W ", " W "\n" \
     " smlad " T ", " W ", r3, " T "\n smlad " OTHER_T ", " W ", r12, " OTHER_T "\n"
 #define KN_TWO_INPUTS "ldrd r3, r12, [r0], #8\n ldrd lr, r2, [r1], #16\n" KN_TIMES_BOTH("r4", "r5", "r8", "r9", "lr") KN_TIMES_BOTH("r6", "r7", "r10", "r11", "r2")
-/* As KN_RESULTS and KN_NEXT_BLOCK, with a word above what they find. `SWITCH` goes from one pixel to the other, `BACK` from its scales to the first ones of the block. */
-#define KN_RESULTS_OF_TWO "ldr r3, [sp, #4]\n ldrd r0, r2, [r3, #16]\n ldr lr, [r3, #24]\n cmp r2, #0\n bne 5f\n"
-#define KN_SWITCH(BACK) "ldr r2, [sp, #4]\n str lr, [r2, #24]\n ldr lr, [r2, #32]\n sub r0, r0, #" BACK "\n"
-#define KN_END_OF_TWO "ldr r12, [sp, #4]\n str lr, [r12, #32]\n str r0, [r12, #16]\n"
-#define KN_NEXT_OF_TWO "ldr r3, [r12, #28]\n subs r3, r3, #1\n str r3, [r12, #28]\n bne 1b\n str r1, [r12, #12]\n pop {r2}\n pop {r0, r4-r11, pc}\n"
+/* From the results of one pixel to those of the other, with the same scales: so far back. */
+#define KN_OTHER_PIXEL(BACK) "ldr r2, [sp, #4]\n str lr, [r2, #24]\n ldr lr, [r2, #32]\n sub r0, r0, #" BACK "\n"
 
-/* Eight channels in two halves. */
+/* A word above what kn_eights keeps on the stack is the end of the inputs. */
 KN_NAKED static void kn_eights_of_two(struct kn_two *two __attribute__((unused)))
 {
     __asm__("push {r0, r4-r11, lr}\n ldr r1, [r0, #12]\n ldr r2, [r0, #40]\n push {r2}\n"
@@ -55,46 +52,36 @@ KN_NAKED static void kn_eights_of_two(struct kn_two *two __attribute__((unused))
         "ldrd r2, r3, [sp]\n ldr r0, [r3, #36]\n sub r2, r2, r0\n tst r2, #16\n bne 3f\n"
         "2:\n" KN_TWO_INPUTS KN_TWO_INPUTS
         "3:\n" KN_TWO_INPUTS KN_TWO_INPUTS "ldr r2, [sp]\n cmp r0, r2\n bne 2b\n"
-        KN_RESULTS_OF_TWO
-        KN_SINGLE_PAIR("r4", "r5") KN_SINGLE_PAIR("r6", "r7") KN_SWITCH("48") KN_SINGLE_PAIR("r8", "r9") KN_SINGLE_PAIR("r10", "r11") "b 6f\n"
-        "5:\n" KN_DOUBLE_PAIR("r4", "r5") KN_DOUBLE_PAIR("r6", "r7") KN_SWITCH("64") KN_DOUBLE_PAIR("r8", "r9") KN_DOUBLE_PAIR("r10", "r11")
-        "6:\n" KN_END_OF_TWO "ldrd r2, r3, [r12, #44]\n sub r1, r1, r2\n sub r2, r3, r2\n str r2, [r12, #44]\n" KN_NEXT_OF_TWO);
-}
-
-KN_NAKED static void kn_pairs_of_two(struct kn_two *two __attribute__((unused)))
-{
-    __asm__("push {r0, r4-r11, lr}\n ldr r1, [r0, #12]\n ldr r2, [r0, #40]\n push {r2}\n"
-        "1:\n mov r4, #0\n mov r5, #0\n mov r6, #0\n mov r7, #0\n ldrd r2, r3, [sp]\n ldr r0, [r3, #36]\n"
-        "2:\n ldrd r3, r12, [r0], #8\n ldrd r8, r9, [r1], #8\n" KN_TIMES_BOTH("r4", "r5", "r6", "r7", "r8") "ldrd r3, r12, [r0], #8\n" KN_TIMES_BOTH("r4", "r5", "r6", "r7", "r9")
-        "cmp r0, r2\n bne 2b\n"
-        KN_RESULTS_OF_TWO
-        KN_SINGLE_PAIR("r4", "r5") KN_SWITCH("24") KN_SINGLE_PAIR("r6", "r7") "b 6f\n"
-        "5:\n" KN_DOUBLE_PAIR("r4", "r5") KN_SWITCH("32") KN_DOUBLE_PAIR("r6", "r7")
-        "6:\n" KN_END_OF_TWO KN_NEXT_OF_TWO);
+        "ldr r3, [sp, #4]\n ldrd r0, r2, [r3, #16]\n ldr lr, [r3, #24]\n cmp r2, #0\n"
+        KN_EIGHTS_ROUNDED(
+            KN_SINGLE_PAIR("r4", "r5") KN_SINGLE_PAIR("r6", "r7") KN_OTHER_PIXEL("48") KN_SINGLE_PAIR("r8", "r9") KN_SINGLE_PAIR("r10", "r11"),
+            KN_DOUBLE_PAIR("r4", "r5") KN_DOUBLE_PAIR("r6", "r7") KN_OTHER_PIXEL("64") KN_DOUBLE_PAIR("r8", "r9") KN_DOUBLE_PAIR("r10", "r11"))
+        "ldr r12, [sp, #4]\n str lr, [r12, #32]\n str r0, [r12, #16]\n ldrd r2, r3, [r12, #44]\n sub r1, r1, r2\n sub r2, r3, r2\n str r2, [r12, #44]\n"
+        "ldr r3, [r12, #28]\n subs r3, r3, #1\n str r3, [r12, #28]\n bne 1b\n pop {r2}\n pop {r0, r4-r11, pc}\n");
 }
 #else
-/* A pair of channels of one pixel, from where its inputs begin; the weights of four inputs are two numbers, and two more after `step`. */
-static void kn_pair_of_one(struct kn_two *two, const int8_t *inputs, const int16_t *w, int32_t step)
+/* A pair of channels of one pixel, from where its inputs begin; the weights of eight channels lie together. */
+static void kn_pair_of_one(struct kn_two *two, const int8_t *inputs, const int16_t *w)
 {
     const int32_t bytes = (int32_t)(two->end - two->inputs);
     uint32_t s = 0, t = 0;
-    for (int32_t at = 0; at < bytes; at += 16, w += 2 * step) {
+    for (int32_t at = 0; at < bytes; at += 16, w += 16) {
         kn_times(&s, &t, w[0], kn_load_s16(inputs + at, 0));
         kn_times(&s, &t, w[1], kn_load_s16(inputs + at, 1));
-        kn_times(&s, &t, w[step], kn_load_s16(inputs + at, 4));
-        kn_times(&s, &t, w[step + 1], kn_load_s16(inputs + at, 5));
+        kn_times(&s, &t, w[8], kn_load_s16(inputs + at, 4));
+        kn_times(&s, &t, w[9], kn_load_s16(inputs + at, 5));
     }
     kn_pair_out(&two->block, s, t);
 }
 
 /* A pair of channels of both pixels. */
-static void kn_pair_of_two(struct kn_two *two, const int16_t *w, int32_t step)
+static void kn_pair_of_two(struct kn_two *two, const int16_t *w)
 {
     const int32_t *const scales = two->block.scales;
     int8_t *first;
-    kn_pair_of_one(two, two->inputs, w, step);
+    kn_pair_of_one(two, two->inputs, w);
     first = two->block.out, two->block.out = two->other, two->block.scales = scales;
-    kn_pair_of_one(two, two->inputs + 4, w, step);
+    kn_pair_of_one(two, two->inputs + 4, w);
     two->other = two->block.out, two->block.out = first;
 }
 
@@ -102,20 +89,27 @@ static void kn_eights_of_two(struct kn_two *two)
 {
     for (; two->block.blocks > 0; two->block.blocks -= 2, two->block.weights += two->end - two->inputs) {
         for (int32_t pair = 0; pair < 4; ++pair) {
-            kn_pair_of_two(two, two->block.weights + 2 * pair, 8);
+            kn_pair_of_two(two, two->block.weights + 2 * pair);
         }
-    }
-}
-
-static void kn_pairs_of_two(struct kn_two *two)
-{
-    for (; two->block.blocks > 0; --two->block.blocks, two->block.weights += (two->end - two->inputs) / 4) {
-        kn_pair_of_two(two, two->block.weights, 2);
     }
 }
 #endif
 
-/* All channels of two pixels, whose inputs are in the buffer and take so many bytes. */
+/* Lays out the inputs of one pixel at `to` and makes its last channels; returns the bytes that the inputs of both take. */
+static int32_t kn_packed_first(const struct kn_packed_s8 *p, int8_t *to, const int8_t *const *runs, int32_t count, int32_t length, int8_t *out)
+{
+    const int32_t bytes = kn_spread(to, runs, count, length), rest = p->out_c & 7, before = p->out_c - rest;
+    if (rest > 0) {
+        struct kn_block block;
+        block.runs = runs, block.count = count, block.length = length;
+        block.weights = (const int16_t *)p->weights + (before >> 3) * bytes, block.is_double = p->is_double;
+        block.scales = p->scales + before * (p->is_double ? 4 : 3), block.out = out + before;
+        kn_packed_rest(&block, rest);
+    }
+    return bytes;
+}
+
+/* The channels of two pixels in eights, when their inputs are in the buffer and take so many bytes. */
 static void kn_packed_two(const struct kn_packed_s8 *p, const int8_t *inputs, int32_t bytes, int8_t *out, int8_t *other)
 {
     struct kn_two two;
@@ -123,17 +117,5 @@ static void kn_packed_two(const struct kn_packed_s8 *p, const int8_t *inputs, in
     two.both = 2 * bytes, two.back = two.both - 8;
     two.block.weights = (const int16_t *)p->weights, two.block.scales = p->scales, two.block.is_double = p->is_double;
     two.block.out = out, two.block.blocks = p->out_c >> 3 << 1;
-    if (two.block.blocks > 0) {
-        kn_eights_of_two(&two);
-    }
-    two.block.blocks = p->out_c >> 1 & 3;
-    if (two.block.blocks > 0) {
-        kn_pairs_of_two(&two);
-    }
-    if (p->out_c & 1) {
-        int8_t last[4], *const to = two.block.out, *const other_to = two.other;
-        two.block.out = last, two.other = last + 2, two.block.blocks = 1;
-        kn_pairs_of_two(&two);
-        *to = last[0], *other_to = last[2];
-    }
+    kn_eights_of_two(&two);
 }

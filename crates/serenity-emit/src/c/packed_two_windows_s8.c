@@ -1,4 +1,4 @@
-/* As kn_packed_windows_s8, two pixels at a time: the windows of both are read before either is written. `scratch` has room for four bytes for each input of a window, each tap to a multiple of four inputs, and
+/* As kn_packed_windows_s8, two pixels at a time: what two pixels or two channels are made of is read before they are written. `scratch` has room for four bytes for each input of a window, each tap to a multiple of four inputs, and
  * is a multiple of four. */
 void kn_packed_two_windows_s8(const struct kn_packed_s8 *p, const int8_t *in, int8_t *out, int8_t *scratch);
 /* -- */
@@ -13,10 +13,10 @@ void kn_packed_two_windows_s8(const struct kn_packed_s8 *p, const int8_t *in, in
             kn_packed_pixel(p, taps, count, length, first);
             return;
         }
-        bytes = kn_spread(scratch, taps, count, length);
+        bytes = kn_packed_first(p, scratch, taps, count, length, first);
         kn_next_place(p, &place);
         count = kn_window(p, taps, in, &place, &length);
-        kn_spread(scratch + 4, taps, count, length);
+        kn_packed_first(p, scratch + 4, taps, count, length, place.out);
         kn_packed_two(p, scratch, bytes, first, place.out);
     } while (kn_next_place(p, &place));
 }

@@ -74,6 +74,16 @@ impl Kernel {
         }
     }
 
+    /// The blocks of so many results, for two roundings.
+    fn round_twice(self, results: i64) -> Vec<Fragment> {
+        match self {
+            Self::Depthwise => vec![Fragment::DepthwiseRoundedTwice],
+            _ if results < 8 => vec![Fragment::PairsRoundedTwice],
+            _ if results % 8 == 0 => vec![Fragment::EightsRoundedTwice],
+            _ => vec![Fragment::EightsRoundedTwice, Fragment::PairsRoundedTwice],
+        }
+    }
+
     /// How many weights of a filter lie in a row.
     fn run(self, made: &Weighted) -> usize {
         match self {
@@ -241,6 +251,9 @@ fn written(
     let two = with_scratch(at, made, kernel)?;
     let (fragment, name, scratch) = two.unwrap_or((one, one_name, String::new()));
     at.uses(Fragment::PackedS8);
+    if scales.is_double {
+        kernel.round_twice(made.channels[1]).into_iter().for_each(|fragment| at.uses(fragment));
+    }
     let over = at.over(name, fragment, made.slides[0])?;
     let (to, layer) = (at.write(0)?, at.k("packed_s8"));
     let image = image(made.slides, depth, made.channels[1]);
