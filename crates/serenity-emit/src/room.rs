@@ -67,6 +67,54 @@ fn in_use(graph: &SourceGraph, op: &SourceOp) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checked::is_free;
+    use crate::source::SourceTensor;
+    use serenity_ir::{Attributes, ElementType};
+
+    /// Tensors 0 to 4 of 16 bytes each, 1 = f(0), 2 = f(1), 3 = f(2, 1), 4 = f(3); 4 is the result.
+    fn graph(outputs: Vec<usize>) -> SourceGraph {
+        let tensor = |number: u64| SourceTensor {
+            name: String::new(),
+            shape: vec![16],
+            dtype: ElementType::Int8,
+            quantization: None,
+            bytes: 16,
+            place: DataPlace::Arena(16 * number),
+        };
+        let op = |inputs: &[usize], output| SourceOp {
+            kind: String::new(),
+            inputs: inputs.iter().copied().map(Some).collect(),
+            outputs: vec![Some(output)],
+            attributes: Attributes::new(),
+            bodies: vec![],
+            scratch: None,
+        };
+        let ops = vec![op(&[0], 1), op(&[1], 2), op(&[2, 1], 3), op(&[3], 4)];
+        SourceGraph { tensors: (0..5).map(tensor).collect(), ops, inputs: vec![0], outputs }
+    }
+
+    #[test]
+    fn what_an_operator_may_overwrite_is_neither_read_later_nor_made_before() {
+        let free = |graph: &SourceGraph, op: usize| -> Vec<u64> {
+            let used = in_use(graph, &graph.ops[op]);
+            let free: Vec<u64> =
+                (0..5).filter(|tensor| !used.contains(&(16 * tensor, 16 * tensor + 16))).collect();
+            for place in 0..80 {
+                let lies_apart =
+                    (place / 16..=(place + 7) / 16).all(|tensor| free.contains(&tensor) || tensor > 4);
+                assert_eq!(is_free(graph, &graph.ops[op], place, 8), lies_apart, "{op} {place}");
+            }
+            free
+        };
+        let one = graph(vec![4]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|op| free(&one, op)),
+            [vec![2, 3, 4], vec![0, 3, 4], vec![0, 4], vec![0, 1, 2]]
+        );
+        // The result of an operator in the middle stays, and an input that is a result as well.
+        let two = graph(vec![4, 2, 0]);
+        assert_eq!([0, 1, 2, 3].map(|op| free(&two, op)), [vec![2, 3, 4], vec![3, 4], vec![4], vec![1]]);
+    }
 
     #[test]
     fn the_first_gap_that_is_large_enough() {
