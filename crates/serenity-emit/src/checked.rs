@@ -2,6 +2,28 @@
 
 use crate::fixed_point::Factor;
 use crate::lower::Weighted;
+use crate::source::{SourceGraph, SourceOp};
+use std::collections::BTreeSet;
+
+/// May an operator overwrite these bytes of the arena while it runs? Goes back from the results of the network: a tensor matters from
+/// where it is written to where it is last read.
+pub(crate) fn is_free(graph: &SourceGraph, op: &SourceOp, offset: u64, bytes: u64) -> bool {
+    let mut matters: BTreeSet<usize> = graph.outputs.iter().copied().collect();
+    for one in graph.ops.iter().rev() {
+        if std::ptr::eq(one, op) {
+            matters.extend(one.inputs.iter().chain(&one.outputs).flatten());
+            return matters.iter().map(|&tensor| &graph.tensors[tensor]).all(|tensor| {
+                let is_apart = |at: u64| at + tensor.bytes <= offset || offset + bytes <= at;
+                tensor.place.offset().is_none_or(is_apart)
+            });
+        }
+        for output in one.outputs.iter().flatten() {
+            matters.remove(output);
+        }
+        matters.extend(one.inputs.iter().flatten());
+    }
+    false
+}
 
 /// Constants of a packed layer as the kernels read them.
 pub(crate) struct Words<'w> {

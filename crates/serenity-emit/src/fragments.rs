@@ -43,12 +43,18 @@ fragments! {
     DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Dsp, Span];
     DepthwiseBackwardS8: "depthwise_backward_s8.c" needs [DepthwiseS8];
     GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
+    EightsRoundedTwice: "eights_rounded_twice.c" needs [];
+    PairsRoundedTwice: "pairs_rounded_twice.c" needs [];
+    DepthwiseRoundedTwice: "depthwise_rounded_twice.c" needs [];
     PackedS8: "packed_s8.c" needs [Clamped];
     PackedChannelsS8: "packed_channels_s8.c" needs [PackedS8];
     PackedPlace: "packed_place.c" needs [PackedS8];
     PackedTaps: "packed_taps.c" needs [PackedS8];
     PackedPointwiseS8: "packed_pointwise_s8.c" needs [PackedChannelsS8];
     PackedWindowsS8: "packed_windows_s8.c" needs [PackedChannelsS8, PackedPlace, PackedTaps];
+    PackedTwoS8: "packed_two_s8.c" needs [LoadS16, StoreS16, PackedChannelsS8];
+    PackedTwoPointwiseS8: "packed_two_pointwise_s8.c" needs [PackedTwoS8];
+    PackedTwoWindowsS8: "packed_two_windows_s8.c" needs [PackedTwoS8, PackedWindowsS8];
     PackedPatchesS8: "packed_patches_s8.c" needs [PackedChannelsS8, PackedPlace];
     PackedDepthwiseS8: "packed_depthwise_s8.c" needs [PackedPlace, PackedTaps];
     AffineS8: "affine_s8.c" needs [Clamped, Dsp];

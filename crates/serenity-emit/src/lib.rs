@@ -22,6 +22,7 @@ mod number;
 mod packing;
 mod pool;
 mod refused;
+mod room;
 mod rounding;
 mod source;
 mod stream;

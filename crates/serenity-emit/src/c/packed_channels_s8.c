@@ -22,8 +22,8 @@ struct kn_block {
     "ldrd lr, r3, [r1], #8\n" KN_TIMES("r8", "r9", "lr") KN_TIMES("r10", "r11", "r3")
 #define KN_SINGLE_PAIR(S, T) "sub " S ", " S ", " T "\n" KN_SINGLE(T, "4") KN_SINGLE(S, "12")
 #define KN_DOUBLE_PAIR(S, T) "sub " S ", " S ", " T "\n" KN_DOUBLE(T, "lsl #1") KN_DOUBLE(S, "asr #7")
-/* Goes on with what is at 5 or 6, where the scales are at r0 and the results at lr; comes back with the next block, or not. */
-#define KN_RESULTS "ldr lr, [sp]\n ldrd r0, r2, [lr, #16]\n ldr lr, [lr, #24]\n cmp r2, #0\n bne 6f\n"
+/* Scales to r0 and where results go to lr; flags say whether there are two roundings. The next block begins at 1. */
+#define KN_RESULTS "ldr lr, [sp]\n ldrd r0, r2, [lr, #16]\n ldr lr, [lr, #24]\n cmp r2, #0\n"
 #define KN_NEXT_BLOCK "ldr r2, [sp]\n str r0, [r2, #16]\n str lr, [r2, #24]\n ldr r3, [r2, #28]\n subs r3, r3, #1\n str r3, [r2, #28]\n bne 1b\n str r1, [r2, #12]\n"
 
 KN_NAKED static void kn_eights(struct kn_block *block __attribute__((unused)))
@@ -34,9 +34,9 @@ KN_NAKED static void kn_eights(struct kn_block *block __attribute__((unused)))
         "3:\n" KN_FOUR_INPUTS
         "4:\n" KN_FOUR_INPUTS "cmp r0, r2\n bne 3b\n pop {r0, r2, lr}\n add r0, r0, #4\n subs r2, r2, #1\n bne 2b\n"
         KN_RESULTS
-        "5:\n" KN_SINGLE_PAIR("r4", "r5") KN_SINGLE_PAIR("r6", "r7") KN_SINGLE_PAIR("r8", "r9") KN_SINGLE_PAIR("r10", "r11") "b 7f\n"
-        "6:\n" KN_DOUBLE_PAIR("r4", "r5") KN_DOUBLE_PAIR("r6", "r7") KN_DOUBLE_PAIR("r8", "r9") KN_DOUBLE_PAIR("r10", "r11")
-        "7:\n" KN_NEXT_BLOCK "pop {r0, r4-r11, pc}\n");
+        KN_EIGHTS_ROUNDED(KN_SINGLE_PAIR("r4", "r5") KN_SINGLE_PAIR("r6", "r7") KN_SINGLE_PAIR("r8", "r9") KN_SINGLE_PAIR("r10", "r11"),
+            KN_DOUBLE_PAIR("r4", "r5") KN_DOUBLE_PAIR("r6", "r7") KN_DOUBLE_PAIR("r8", "r9") KN_DOUBLE_PAIR("r10", "r11"))
+        KN_NEXT_BLOCK "pop {r0, r4-r11, pc}\n");
 }
 
 KN_NAKED static void kn_pairs(struct kn_block *block __attribute__((unused)))
@@ -46,10 +46,8 @@ KN_NAKED static void kn_pairs(struct kn_block *block __attribute__((unused)))
         "2:\n ldr r0, [r6], #4\n add r2, r0, lr\n"
         "3:\n ldr r3, [r0], #4\n ldrd r8, r9, [r1], #8\n sxtb16 r12, r3\n" KN_TIMES("r4", "r5", "r8") "sxtb16 r12, r3, ror #8\n" KN_TIMES("r4", "r5", "r9")
         "cmp r0, r2\n bne 3b\n subs r7, r7, #1\n bne 2b\n"
-        KN_RESULTS
-        "5:\n" KN_SINGLE_PAIR("r4", "r5") "b 7f\n"
-        "6:\n" KN_DOUBLE_PAIR("r4", "r5")
-        "7:\n" KN_NEXT_BLOCK "pop {r0, r4-r9, pc}\n");
+        KN_RESULTS KN_PAIRS_ROUNDED(KN_SINGLE_PAIR("r4", "r5"), KN_DOUBLE_PAIR("r4", "r5"))
+        KN_NEXT_BLOCK "pop {r0, r4-r9, pc}\n");
 }
 #else
 /* An input of a pair of channels. */
@@ -126,6 +124,21 @@ static void kn_pairs(struct kn_block *block)
 }
 #endif
 
+/* The last channels of a pixel, fewer than eight. */
+static void kn_packed_rest(struct kn_block *block, int32_t channels)
+{
+    block->blocks = channels >> 1;
+    if (block->blocks > 0) {
+        kn_pairs(block);
+    }
+    if (channels & 1) {
+        int8_t last[2], *const to = block->out;
+        block->out = last, block->blocks = 1;
+        kn_pairs(block);
+        *to = last[0];
+    }
+}
+
 /* All channels of a pixel. */
 static void kn_packed_pixel(const struct kn_packed_s8 *p, const int8_t *const *runs, int32_t count, int32_t length, int8_t *out)
 {
@@ -136,14 +149,5 @@ static void kn_packed_pixel(const struct kn_packed_s8 *p, const int8_t *const *r
     if (block.blocks > 0) {
         kn_eights(&block);
     }
-    block.blocks = p->out_c >> 1 & 3;
-    if (block.blocks > 0) {
-        kn_pairs(&block);
-    }
-    if (p->out_c & 1) {
-        int8_t last[2], *const to = block.out;
-        block.out = last, block.blocks = 1;
-        kn_pairs(&block);
-        *to = last[0];
-    }
+    kn_packed_rest(&block, p->out_c & 7);
 }

@@ -24,10 +24,10 @@ struct kn_fours {
 #define KN_OTHER_TAP(FROM) KN_TAP(FROM, "smla", ", r4", ", r5", ", r6", ", r7")
 #define KN_POINTED(TAP) "ldr r3, [r0], #4\n" TAP("[r3, r2]")
 #define KN_FOUR_RESULTS \
-    "ldr r2, [sp]\n ldrd r0, r2, [r2, #16]\n cmp r2, #0\n ldr r2, [sp]\n ldr lr, [r2, #24]\n bne 6f\n" \
-    KN_SINGLE("r4", "4") KN_SINGLE("r5", "4") KN_SINGLE("r6", "4") KN_SINGLE("r7", "4") "b 7f\n" \
-    "6:\n" KN_DOUBLE("r4", "lsl #1") KN_DOUBLE("r5", "lsl #1") KN_DOUBLE("r6", "lsl #1") KN_DOUBLE("r7", "lsl #1") \
-    "7:\n ldr r2, [sp]\n str r0, [r2, #16]\n str lr, [r2, #24]\n"
+    "ldr r2, [sp]\n ldr lr, [r2, #24]\n ldrd r0, r2, [r2, #16]\n cmp r2, #0\n" \
+    KN_DEPTHWISE_ROUNDED(KN_SINGLE("r4", "4") KN_SINGLE("r5", "4") KN_SINGLE("r6", "4") KN_SINGLE("r7", "4"), \
+        KN_DOUBLE("r4", "lsl #1") KN_DOUBLE("r5", "lsl #1") KN_DOUBLE("r6", "lsl #1") KN_DOUBLE("r7", "lsl #1")) \
+    "ldr r2, [sp]\n str r0, [r2, #16]\n str lr, [r2, #24]\n"
 
 KN_NAKED static void kn_depthwise_fours(struct kn_fours *block __attribute__((unused)))
 {

@@ -25,6 +25,18 @@ struct kn_packed_s8 {
 #define KN_SINGLE(SUM, SHIFT) "ldm r0!, {r2, r3, r12}\n smlal r2, r3, " SUM ", r12\n ssat r3, #8, r3, asr #" SHIFT "\n strb r3, [lr], #1\n"
 #define KN_DOUBLE(SUM, SHIFT) "ldm r0!, {r2, r3, r12}\n add r2, r2, " SUM ", " SHIFT "\n add r12, r12, r2, asr #31\n smmlar r2, r2, r3, r12\n" \
     " ldr r3, [r0], #4\n asr r2, r2, r3\n ssat r2, #8, r2\n strb r2, [lr], #1\n"
+/* Results where layers with one rounding and with two share a block, told apart by the flags; and where all have one. */
+#define KN_EITHER_ROUNDING(SINGLE, DOUBLE) "bne 6f\n" SINGLE "b 7f\n 6:\n" DOUBLE "7:\n"
+#define KN_ONE_ROUNDING(SINGLE, DOUBLE) SINGLE
+#ifndef KN_EIGHTS_ROUNDED
+#define KN_EIGHTS_ROUNDED KN_ONE_ROUNDING
+#endif
+#ifndef KN_PAIRS_ROUNDED
+#define KN_PAIRS_ROUNDED KN_ONE_ROUNDING
+#endif
+#ifndef KN_DEPTHWISE_ROUNDED
+#define KN_DEPTHWISE_ROUNDED KN_ONE_ROUNDING
+#endif
 #else
 #define KN_ASSEMBLY 0
 static inline int8_t kn_single(uint32_t sum, const int32_t *scale, int32_t shift)

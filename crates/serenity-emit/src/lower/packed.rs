@@ -1,13 +1,14 @@
 //! Layers whose weights are packed for cores that multiply two pairs of numbers at a time; `None` where something that the packed kernels need is not so.
 
 use super::windows::{Weighted, image, is_backward, wish};
-use crate::checked::Words;
+use crate::checked::{self, Words};
 use crate::emitter::At;
 use crate::fixed_point::Factor;
 use crate::fragments::Fragment;
 use crate::packing;
 use crate::pool::Ctype;
 use crate::refused::Refused;
+use crate::room;
 use crate::rounding::Channel;
 use crate::source::DataPlace;
 
@@ -18,6 +19,10 @@ const MOST_TAPS: i64 = 16;
 const MOST_DEPTHWISE_TAPS: i64 = 27;
 /// Sums of every second channel are computed times 256.
 const MOST_DOUBLED: i64 = 1 << 23;
+/// Bytes of scratch for one input of two pixels.
+const BYTES_OF_TWO: u64 = 4;
+/// Fewer results of a pixel do not pay for laying out the inputs of two pixels.
+const LEAST_RESULTS_FOR_TWO: i64 = 16;
 
 /// The kernel of a layer, and how its weights lie.
 #[derive(Clone, Copy, PartialEq)]
@@ -57,6 +62,25 @@ impl Kernel {
             Self::Windows => (Fragment::PackedWindowsS8, "packed_windows_s8"),
             Self::Patches => (Fragment::PackedPatchesS8, "packed_patches_s8"),
             Self::Depthwise => (Fragment::PackedDepthwiseS8, "packed_depthwise_s8"),
+        }
+    }
+
+    /// The kernel for two pixels at a time, which lays out their inputs in scratch.
+    fn fragment_for_two(self) -> Option<(Fragment, &'static str)> {
+        match self {
+            Self::Pointwise => Some((Fragment::PackedTwoPointwiseS8, "packed_two_pointwise_s8")),
+            Self::Windows => Some((Fragment::PackedTwoWindowsS8, "packed_two_windows_s8")),
+            Self::Patches | Self::Depthwise => None,
+        }
+    }
+
+    /// The blocks of so many results, for two roundings.
+    fn round_twice(self, results: i64) -> Vec<Fragment> {
+        match self {
+            Self::Depthwise => vec![Fragment::DepthwiseRoundedTwice],
+            _ if results < 8 => vec![Fragment::PairsRoundedTwice],
+            _ if results % 8 == 0 => vec![Fragment::EightsRoundedTwice],
+            _ => vec![Fragment::EightsRoundedTwice, Fragment::PairsRoundedTwice],
         }
     }
 
@@ -104,6 +128,30 @@ fn lowered(at: &mut At, made: &Weighted, kernel: Kernel) -> Result<Option<String
         return Err(at.refused("packed weights do not compute the same: please report this"));
     }
     written(at, made, kernel, &words, &scales).map(Some)
+}
+
+/// The kernel that does two pixels at a time and its scratch as an argument, if the layer gains by it and the arena has room while it
+/// runs.
+fn with_scratch(
+    at: &At,
+    made: &Weighted,
+    kernel: Kernel,
+) -> Result<Option<(Fragment, &'static str, String)>, Refused> {
+    let Some((fragment, name)) = kernel.fragment_for_two() else { return Ok(None) };
+    let pixels: i64 = made.slides.iter().map(|slide| slide.output).product();
+    if pixels < 2 || made.channels[1] < LEAST_RESULTS_FOR_TWO {
+        return Ok(None);
+    }
+    let run = kernel.run(made);
+    let inputs = made.weights.len() / made.channels[1] as usize / run * run.next_multiple_of(4);
+    let bytes = BYTES_OF_TWO * inputs as u64;
+    let Some(offset) = room::free(at, bytes) else { return Ok(None) };
+    if !checked::is_free(at.graph, at.op, offset, bytes) || !at.emitter.holds(offset, bytes) {
+        return Err(at.refused("its scratch lies over a tensor: please report this"));
+    }
+    let scratch =
+        format!(", /* bytes {offset} to {} */ (int8_t *)({})", offset + bytes, at.emitter.address(offset));
+    Ok(Some((fragment, name, scratch)))
 }
 
 /// Are the up to three bytes that the kernel reads after the last channels of a pixel in the arena?
@@ -199,8 +247,13 @@ fn written(
         "constant of 64 bits, multiplier: by output channel"
     };
     let constants = at.emitter.pool.i32s(&scales.words, &format!("{wish}_scales"), why);
-    let (fragment, name) = kernel.fragment();
+    let (one, one_name) = kernel.fragment();
+    let two = with_scratch(at, made, kernel)?;
+    let (fragment, name, scratch) = two.unwrap_or((one, one_name, String::new()));
     at.uses(Fragment::PackedS8);
+    if scales.is_double {
+        kernel.round_twice(made.channels[1]).into_iter().for_each(|fragment| at.uses(fragment));
+    }
     let over = at.over(name, fragment, made.slides[0])?;
     let (to, layer) = (at.write(0)?, at.k("packed_s8"));
     let image = image(made.slides, depth, made.channels[1]);
@@ -208,7 +261,7 @@ fn written(
         "{}static const struct {layer} layer = {{\n    /* input, output */ {image}\n    \
          /* zero point */ {}, /* from the last pixel to the first */ {}, /* two roundings */ {},\n    \
          {weights}, {constants}, {zeros},\n}};\n\
-         {}(&layer, {}, (int8_t *)({to}));\n",
+         {}(&layer, {}, (int8_t *)({to}){scratch});\n",
         over.before,
         made.read.zero,
         i32::from(is_backward(at, made)?),

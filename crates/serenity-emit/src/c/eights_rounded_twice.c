@@ -1,0 +1,2 @@
+/* -- */
+#define KN_EIGHTS_ROUNDED KN_EITHER_ROUNDING

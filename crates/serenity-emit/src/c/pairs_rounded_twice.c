@@ -1,0 +1,2 @@
+/* -- */
+#define KN_PAIRS_ROUNDED KN_EITHER_ROUNDING
