@@ -6,7 +6,8 @@ use serenity::schedule::{Options, Rules};
 use std::error::Error;
 use std::time::Duration;
 
-/// The rule that stays on when all others are off: it proves nothing, it only finds good orders, so what remains is a bare best-first search.
+/// The rule that stays on when all others are off: it proves nothing, it only finds good orders, so what remains is a
+/// bare best-first search.
 const KEPT: &str = "beam";
 
 /// What one choice of rules did on one set.

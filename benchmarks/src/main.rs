@@ -1,8 +1,9 @@
 //! Serenity's exact engine beside what else there is: the algorithms of the paper, and the heuristic of tract.
 //!
-//! A package of its own, outside the main workspace: tract is a peer to compare with, not something every build of Serenity should compile.
-//! Searches are measured in one run on the same graphs under the memory model `plain`, so that ratios mean something even where the machine
-//! is slow or shared. Tables go to standard output, progress to standard error.
+//! A package of its own, outside the main workspace: tract is a peer to compare with, not something every build of
+//! Serenity should compile. Searches are measured in one run on the same graphs under the memory model `plain`, so that
+//! ratios mean something even where the machine is slow or shared. Tables go to standard output, progress to standard
+//! error.
 
 mod ablation;
 mod arguments;

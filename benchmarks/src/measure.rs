@@ -28,8 +28,8 @@ impl Run {
         self.found.proof == Proof::Optimal
     }
 
-    /// Did it end by itself? A search that was cut may still be lucky: what it had until then may just prove its first order. When, the cap
-    /// decides, so this is no time to compare with.
+    /// Did it end by itself? A search that was cut may still be lucky: what it had until then may just prove its first
+    /// order. When, the cap decides, so this is no time to compare with.
     pub(crate) fn has_finished(&self) -> bool {
         self.is_proved() && !self.was_cut
     }
@@ -56,8 +56,9 @@ pub(crate) fn steady(problem: &Problem, options: &Options, cap: Duration) -> Run
     Run { time: times[REPEATS / 2], ..first }
 }
 
-/// Searches until it is proved, or for `cap` of CPU time. The limits of the scheduler itself count wall-clock time, which on a busy machine
-/// would cut one search shorter than another; so another thread looks at the CPU clock and cancels.
+/// Searches until it is proved, or for `cap` of CPU time. The limits of the scheduler itself count wall-clock time,
+/// which on a busy machine would cut one search shorter than another; so another thread looks at the CPU clock and
+/// cancels.
 pub(crate) fn once(problem: &Problem, options: &Options, cap: Duration) -> Run {
     let cancel = CancelFlag::default();
     let limits = Limits { memory: Some(MEMORY_LIMIT), cancel: cancel.clone(), ..Limits::default() };

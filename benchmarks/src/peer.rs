@@ -1,10 +1,11 @@
-//! tract, a runtime that also orders operators for memory: its `eval_order_opt_ram`, which every plan of tract uses unless told not to.
+//! tract, a runtime that also orders operators for memory: its `eval_order_opt_ram`, which every plan of tract uses
+//! unless told not to.
 //!
-//! What that function does (0.23): it always runs the ready successor of the lowest number; where none is ready, it starts the input-free node
-//! that the fewest others keep waiting. So sources such as constants come late, which is its purpose. It reads no sizes, and its answer
-//! depends on how the nodes are numbered. Hence two orders: [`Numbering::File`] for nodes numbered as the model lists them, and
-//! [`Numbering::Compact`] after tract's own `compact`, which its optimiser runs before it makes a plan and which numbers nodes depth first
-//! from the outputs.
+//! What that function does (0.23): it always runs the ready successor of the lowest number; where none is ready, it
+//! starts the input-free node that the fewest others keep waiting. So sources such as constants come late, which is its
+//! purpose. It reads no sizes, and its answer depends on how the nodes are numbered. Hence two orders:
+//! [`Numbering::File`] for nodes numbered as the model lists them, and [`Numbering::Compact`] after tract's own
+//! `compact`, which its optimiser runs before it makes a plan and which numbers nodes depth first from the outputs.
 
 use serenity::ir::{Graph, OpId};
 use std::error::Error;

@@ -1,5 +1,5 @@
-//! What holds whatever the bytes: one function a target. `fuzz_targets` feed them with what libFuzzer finds, `crates/serenity/tests/all/fuzzed.rs` with a
-//! bounded number of mutated seeds on stable Rust.
+//! What holds whatever the bytes: one function a target. `fuzz_targets` feed them with what libFuzzer finds,
+//! `crates/serenity/tests/all/fuzzed.rs` with a bounded number of mutated seeds on stable Rust.
 
 pub mod seeds;
 pub mod truth;
@@ -120,7 +120,8 @@ pub fn tampered(data: &[u8]) {
     }
 }
 
-/// Two ops change places, a tensor moves by some multiple of the alignment, or a figure is a little off; both orders and figures together may be true again.
+/// Two ops change places, a tensor moves by some multiple of the alignment, or a figure is a little off; both orders
+/// and figures together may be true again.
 fn tamper(plan: &mut Value, [what, which, by]: [u8; 3]) {
     let step = i64::from(by.cast_signed());
     let moved = |value: &mut Value, by: i64| {
@@ -144,7 +145,8 @@ fn tamper(plan: &mut Value, [what, which, by]: [u8; 3]) {
     }
 }
 
-/// Up to five buffers: the exact planner is no worse than any order of placing each as low as it goes, one of which is optimal, and says so if its search ended.
+/// Up to five buffers: the exact planner is no worse than any order of placing each as low as it goes, one of which is
+/// optimal, and says so if its search ended.
 pub fn arena(data: &[u8]) {
     let buffer = |bytes: &[u8]| {
         let (lower, lasts) = (i64::from(bytes[1] % 6), i64::from(bytes[2] % 4));
@@ -161,7 +163,8 @@ pub fn arena(data: &[u8]) {
     }
 }
 
-/// Some order of placing each buffer at the lowest place where it fits is optimal: push all down as far as they go, and take them from low to high.
+/// Some order of placing each buffer at the lowest place where it fits is optimal: push all down as far as they go, and
+/// take them from low to high.
 fn least_by_trying(problem: &Problem) -> u64 {
     fn extend(problem: &Problem, placed: &mut Vec<(usize, u64)>, best: &mut u64) {
         let buffers = problem.buffers();

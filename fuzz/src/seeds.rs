@@ -1,11 +1,13 @@
-//! What the targets begin with: built-in networks, small models of the collection if it is there, and whatever a fuzzer has found once.
+//! What the targets begin with: built-in networks, small models of the collection if it is there, and whatever a fuzzer
+//! has found once.
 
 use serenity::ir::json;
 use serenity::zoo::Precision;
 use serenity::{Format, Options, export, load, optimize};
 use std::path::{Path, PathBuf};
 
-/// Models that are larger are mutated by `fuzz/mutants`, as users would run them: a fuzzer that does one in a second gets nowhere.
+/// Models that are larger are mutated by `fuzz/mutants`, as users would run them: a fuzzer that does one in a second
+/// gets nowhere.
 const LARGEST: u64 = 15_000;
 
 /// Small, for the same reason.

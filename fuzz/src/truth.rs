@@ -6,7 +6,8 @@ use serenity::ir::{Graph, OpId};
 use serenity::runtimes::{Content, MemoryModel, MemoryModelExt, main_graph};
 use serenity::{Input, PlanFile};
 
-/// Is all that the plan says of the planned model true? Bounds are, if they are no higher than those that were proved when the plan was made.
+/// Is all that the plan says of the planned model true? Bounds are, if they are no higher than those that were proved
+/// when the plan was made.
 pub fn is_true(planned: &Input, made: &Value, plan: &PlanFile) -> bool {
     let model = plan.model.unwrap_or(planned.default_model);
     let is_same_model = made["runtime"] == model.to_string();

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 /// What would lower a model's need is tried before it is promised, but not for longer.
 const TIME_TO_DRAW: Duration = Duration::from_secs(60);
 
-/// What became of a model. Everything in it is computed when it is asked for: of thousands of results, most are asked for one number.
+/// What became of a model. Everything in it is computed when it is asked for: of thousands of results, most are asked
+/// for one number.
 #[pyclass(frozen, module = "serenity._serenity")]
 pub(crate) struct Found {
     input: Input,

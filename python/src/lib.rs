@@ -1,4 +1,5 @@
-//! What Python calls. Every function here hands over to the library and back: what is decided is decided there, what is comfortable is made in Python.
+//! What Python calls. Every function here hands over to the library and back: what is decided is decided there, what is
+//! comfortable is made in Python.
 
 mod errors;
 mod extras;
@@ -14,7 +15,8 @@ mod wishes;
 
 use pyo3::prelude::*;
 
-/// Searches allocate much, in small pieces and in threads of their own: with this one they are half as fast again as with the system's (`benchmarks/many.py`).
+/// Searches allocate much, in small pieces and in threads of their own: with this one they are half as fast again as
+/// with the system's (`benchmarks/many.py`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -11,7 +11,8 @@ use serenity::search::CancelFlag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Optimises each model for itself: a result or an exception for each, in the order given. `progress(done)` is called now and then.
+/// Optimises each model for itself: a result or an exception for each, in the order given. `progress(done)` is called
+/// now and then.
 #[pyfunction]
 pub(crate) fn optimize_many<'py>(
     py: Python<'py>,

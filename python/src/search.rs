@@ -1,7 +1,8 @@
 //! Runs searches without holding the interpreter, and keeps an ear open for whoever waits.
 //!
-//! The search runs in threads of its own; the thread that called waits, a tick at a time. Between two ticks it looks for Ctrl-C and calls the callback, so that Python code only ever runs in the
-//! thread that called. Nothing outlives the call: a process may fork before and after.
+//! The search runs in threads of its own; the thread that called waits, a tick at a time. Between two ticks it looks
+//! for Ctrl-C and calls the callback, so that Python code only ever runs in the thread that called. Nothing outlives
+//! the call: a process may fork before and after.
 
 use crate::errors::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -58,8 +59,8 @@ impl<R> Drop for Leaving<'_, R> {
     }
 }
 
-/// Runs `work` in so many threads. What it reported last is handed to `tell` now and then. Ctrl-C raises the flag, and the work ends with the best so far; so does an exception
-/// in `tell`, which is then raised.
+/// Runs `work` in so many threads. What it reported last is handed to `tell` now and then. Ctrl-C raises the flag, and
+/// the work ends with the best so far; so does an exception in `tell`, which is then raised.
 pub(crate) fn run_in<R: Send, T: Send>(
     py: Python<'_>,
     threads: usize,

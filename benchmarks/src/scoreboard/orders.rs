@@ -126,8 +126,8 @@ fn vela_peak(network: &Network, said: &Value) -> Result<u64, String> {
     Ok(network.peak(&order))
 }
 
-/// The order in which `written` lists what the ops write. An op of which nothing is listed runs when the first that needs it does; one that is listed several times, such as a concatenation in
-/// pieces, when the last of them does.
+/// The order in which `written` lists what the ops write. An op of which nothing is listed runs when the first that
+/// needs it does; one that is listed several times, such as a concatenation in pieces, when the last of them does.
 fn by_names(graph: &Graph, written: &[&str]) -> Option<Vec<OpId>> {
     // What an activation reads that was split off an op.
     let last: HashMap<&str, usize> = written

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 /// No placement is lower than this: what is in use at one step has to lie side by side, and what is fixed lies where it lies.
 ///
-/// Offsets are multiples of the alignment, so all but the topmost of the buffers in use take whole multiples of it; the topmost one
-/// may be the one that wins most by that. Fixed buffers may overlap one another, so they count by where they end only. Where buffers
-/// may share bytes, as much is taken off as they could share at most.
+/// Offsets are multiples of the alignment, so all but the topmost of the buffers in use take whole multiples of it; the
+/// topmost one may be the one that wins most by that. Fixed buffers may overlap one another, so they count by where
+/// they end only. Where buffers may share bytes, as much is taken off as they could share at most.
 pub(crate) fn simple(problem: &Problem) -> u64 {
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     let mut bound = 0;
@@ -39,8 +39,8 @@ pub(crate) fn simple(problem: &Problem) -> u64 {
 
 /// The most that can be shared at each step.
 ///
-/// What a buffer is written over lies apart, so it shares no more with all of that than its own bytes, less those that have to lie
-/// below the lowest.
+/// What a buffer is written over lies apart, so it shares no more with all of that than its own bytes, less those that
+/// have to lie below the lowest.
 fn savings(problem: &Problem) -> BTreeMap<Step, u64> {
     // For each writer: the sum of what it shares with each, and the least distance.
     let mut shared: BTreeMap<usize, (u64, u64)> = BTreeMap::new();

@@ -14,8 +14,8 @@ pub const FOREVER: Step = Step::MAX;
 /// Memory of a fixed size that is needed from step `lower` up to but not including step `upper`, as in a Rust range and in
 /// the columns of [`csv`](crate::csv).
 ///
-/// An op at step 4 that reads the buffer for the last time makes `upper` 5. Two buffers whose lifetimes share a step must not share a byte, so the input and the output of an op never meet unless the
-/// caller says that they may.
+/// An op at step 4 that reads the buffer for the last time makes `upper` 5. Two buffers whose lifetimes share a step
+/// must not share a byte, so the input and the output of an op never meet unless the caller says that they may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// The size in bytes. A buffer of 0 bytes gets an offset like any other and blocks none.

@@ -1,14 +1,15 @@
 //! Placement of buffers with lifetimes in one arena: the planners of the runtimes, and an exact one.
 //!
-//! A compiler or a runtime has many buffers, each needed for some time only, and one block of memory. Two buffers may lie on the same
-//! bytes unless they are in use at the same time. Which offsets make the block, the *arena*, smallest? Textbooks call this dynamic
-//! storage allocation, `minimalloc` static memory allocation; it is like packing boxes that may be moved up and down but not sideways,
-//! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
+//! A compiler or a runtime has many buffers, each needed for some time only, and one block of memory. Two buffers may
+//! lie on the same bytes unless they are in use at the same time. Which offsets make the block, the *arena*, smallest?
+//! Textbooks call this dynamic storage allocation, `minimalloc` static memory allocation; it is like packing boxes that
+//! may be moved up and down but not sideways, and it is NP-hard. In practice the exact planner here settles most
+//! problems in a millisecond.
 //!
-//! Takes a [`Problem`]: [`Buffer`]s, each with a size and the steps `lower..upper` in which it is in use; optionally an alignment, fixed
-//! offsets, [`Overlap`]s, which let an op write its result over an input that it reads for the last time, and [`Tie`]s,
-//! which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset for each buffer, the
-//! height of the arena, a lower bound on the height of every placement, and why the search ended.
+//! Takes a [`Problem`]: [`Buffer`]s, each with a size and the steps `lower..upper` in which it is in use; optionally an
+//! alignment, fixed offsets, [`Overlap`]s, which let an op write its result over an input that it reads for the last
+//! time, and [`Tie`]s, which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset for
+//! each buffer, the height of the arena, a lower bound on the height of every placement, and why the search ended.
 //!
 //! | [`Planner`] | does |
 //! |---|---|

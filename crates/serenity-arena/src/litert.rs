@@ -9,9 +9,9 @@ use std::ops::ControlFlow::Continue;
 /// What lives from step 0 for ever first, in order; then the largest first, of equals the one that begins first. Each goes into
 /// the smallest gap that holds it.
 ///
-/// Sizes are not rounded, offsets are. What has an offset already lies there before all others come, as what the runtime placed in
-/// an earlier round does. Where size and first step are equal, the runtime leaves the order to an unstable sort; here it is the
-/// order given.
+/// Sizes are not rounded, offsets are. What has an offset already lies there before all others come, as what the
+/// runtime placed in an earlier round does. Where size and first step are equal, the runtime leaves the order to an
+/// unstable sort; here it is the order given.
 pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
     let buffers = problem.buffers();
     let (fixed, mut order): (Vec<usize>, Vec<usize>) =

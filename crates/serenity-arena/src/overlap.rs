@@ -110,7 +110,8 @@ impl Side {
     }
 }
 
-/// Adds the open intervals of distances at which a buffer of `own` bytes cannot begin above another of `other` bytes with which it lives.
+/// Adds the open intervals of distances at which a buffer of `own` bytes cannot begin above another of `other` bytes
+/// with which it lives.
 pub(crate) fn forbidden(own: i64, other: i64, permission: Option<Side>, mut add: impl FnMut(i64, i64)) {
     // Where they would be apart anyway, there is nothing to permit.
     let within = |distance: u64, lower: i64| distance.min(lower as u64) as i64;

@@ -63,8 +63,8 @@ impl Block {
     }
 }
 
-/// What lies in the arena, sorted by offset; of equal offsets, the one that came first. In blocks, because models can be made whose thousands of buffers are
-/// never in use together, or always are: either way most blocks are passed by.
+/// What lies in the arena, sorted by offset; of equal offsets, the one that came first. In blocks, because models can
+/// be made whose thousands of buffers are never in use together, or always are: either way most blocks are passed by.
 pub(crate) struct ByOffset {
     blocks: Vec<Block>,
     alignment: u64,
@@ -98,8 +98,9 @@ impl ByOffset {
         self.blocks[at] = Block::of(members, self.alignment);
     }
 
-    /// Visits the gaps that hold `size` bytes between those that are in use while the buffer is, from low to high, until the visitor has found what it wants: where a gap begins, aligned or
-    /// not, and where it ends. `Continue` has where the highest ends: there is room above.
+    /// Visits the gaps that hold `size` bytes between those that are in use while the buffer is, from low to high,
+    /// until the visitor has found what it wants: where a gap begins, aligned or not, and where it ends. `Continue` has
+    /// where the highest ends: there is room above.
     pub(crate) fn gaps<T>(
         &self,
         buffer: &Buffer,

@@ -220,8 +220,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// See [`ProblemError`]: unknown buffers, ties that contradict one another or fixed offsets, distances that are no multiple of the
-    /// alignment of every buffer of the group, absurd distances.
+    /// See [`ProblemError`]: unknown buffers, ties that contradict one another or fixed offsets, distances that are no
+    /// multiple of the alignment of every buffer of the group, absurd distances.
     pub fn with_ties(self, ties: Vec<Tie>) -> Result<Self, ProblemError> {
         let members = tie::members(&self, &ties)?;
         Ok(Self { ties, members, ..self })

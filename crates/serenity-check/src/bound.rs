@@ -49,7 +49,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// The largest tensor, or all inputs, which are there at once before anything runs. That much is needed also where several tensors share their bytes, so that what an op reads and writes does not add up.
+/// The largest tensor, or all inputs, which are there at once before anything runs. That much is needed also where
+/// several tensors share their bytes, so that what an op reads and writes does not add up.
 pub(crate) fn largest_tensor(graph: &Graph, holdings: &Holdings) -> Shown {
     let bytes_of = |tensor: TensorId| {
         let memory = holdings.tensors[tensor.index()].as_ref();
@@ -66,7 +67,8 @@ pub(crate) fn largest_tensor(graph: &Graph, holdings: &Holdings) -> Shown {
     best
 }
 
-/// The largest of: what is in use at the start, what stays at the end, what one op reads and writes, less what it may write over. Every order needs that much.
+/// The largest of: what is in use at the start, what stays at the end, what one op reads and writes, less what it may
+/// write over. Every order needs that much.
 pub(crate) fn shown(graph: &Graph, holdings: &Holdings) -> Shown {
     let (mut inputs, mut results) = (0_i128, 0_i128);
     let mut by_op = vec![0_i128; graph.ops().len()];

@@ -1,10 +1,10 @@
 //! Proving a lower bound again, by a search of our own.
 //!
-//! To show that no order peaks below `bound`, all sets of ops that can be reached with less are visited. One reduction makes that possible for
-//! real networks: **an op that can run within the limit and leaves no more in use than before is run at once.** Whatever could be done
-//! without it can be done after it with no more memory, since the memory in use is a submodular function of what has run, and whoever writes over
-//! what it reads last can do so the more, the more has run.
-//! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
+//! To show that no order peaks below `bound`, all sets of ops that can be reached with less are visited. One reduction
+//! makes that possible for real networks: **an op that can run within the limit and leaves no more in use than before
+//! is run at once.** Whatever could be done without it can be done after it with no more memory, since the memory in
+//! use is a submodular function of what has run, and whoever writes over what it reads last can do so the more, the
+//! more has run. Everything else is plain enumeration, written without a look at the engine whose claims it checks.
 
 use crate::holdings::{Figure, Holding, Holdings, holdings};
 use serenity_facts::MemoryModel;
@@ -28,7 +28,8 @@ pub enum Reproved {
     },
 }
 
-/// Tries to prove that no order of `graph` peaks below `bound`, visiting at most `most_states` sets of executed ops. `stop` is asked now and then.
+/// Tries to prove that no order of `graph` peaks below `bound`, visiting at most `most_states` sets of executed ops.
+/// `stop` is asked now and then.
 pub fn reprove(
     graph: &Graph,
     model: MemoryModel,

@@ -181,8 +181,8 @@ fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> 
     (bytes > 0).then(|| Holding::during(op, bytes))
 }
 
-/// What an op with a plan saves while it runs: it writes over inputs that it alone reads or, where everything counts that could be saved, over all that
-/// it might be the last to read.
+/// What an op with a plan saves while it runs: it writes over inputs that it alone reads or, where everything counts
+/// that could be saved, over all that it might be the last to read.
 fn saved(
     graph: &Graph,
     op: OpId,

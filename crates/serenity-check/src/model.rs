@@ -119,8 +119,8 @@ pub fn check_model(graphs: &[&Graph], claim: &ModelClaim) -> ModelReport {
     }
 }
 
-/// Tries to prove the bounds of a claim again, visiting at most `most_states` sets of executed ops for each: that on peaks, and that on what counts, whose
-/// [`Reproved::No`] only says that it cannot be shown so.
+/// Tries to prove the bounds of a claim again, visiting at most `most_states` sets of executed ops for each: that on
+/// peaks, and that on what counts, whose [`Reproved::No`] only says that it cannot be shown so.
 ///
 /// # Panics
 /// If there is no graph.
@@ -162,7 +162,8 @@ pub fn model_peak(
         .unwrap_or_else(|| peak(&with_peaks(graphs, orders, model), model, orders[0]).0)
 }
 
-/// The peak where a plan may lay tensors that loops hand on, or both ends of what is carried from run to run, into the same bytes: each byte in which something lies counts once. `None` if there is neither, or no plan is followed.
+/// The peak where a plan may lay tensors that loops hand on, or both ends of what is carried from run to run, into the
+/// same bytes: each byte in which something lies counts once. `None` if there is neither, or no plan is followed.
 fn in_places(
     graphs: &[&Graph],
     orders: &[&[OpId]],
@@ -196,7 +197,8 @@ fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
     if claim.offsets.is_some() { claim.model.with_plan() } else { claim.model }
 }
 
-/// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an arena is that each tensor fits.
+/// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an
+/// arena is that each tensor fits.
 fn shares_states(graphs: &[&Graph], claim: &ModelClaim) -> bool {
     model_of_bounds(claim).is_planned() && hands_on(graphs)
 }

@@ -7,7 +7,8 @@ use crate::timeline::bodies;
 use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
 
-/// The main graph, in which each op that runs others has the peak of the largest of them as workspace. For other runtimes, as it is.
+/// The main graph, in which each op that runs others has the peak of the largest of them as workspace. For other
+/// runtimes, as it is.
 pub(crate) fn with_peaks(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Graph {
     with(graphs, model, |body, graph| peak(graph, model, orders[body]).0)
 }

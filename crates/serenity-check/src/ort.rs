@@ -79,8 +79,9 @@ pub(crate) fn share(
     }
 }
 
-/// Counts only what is needed in every order: what may be written over an operand in some orders counts from its first reader on; what nobody reads counts
-/// while it is computed, since another tensor may take its memory later; and a `DequantizeLinear` is computed for each of its readers.
+/// Counts only what is needed in every order: what may be written over an operand in some orders counts from its first
+/// reader on; what nobody reads counts while it is computed, since another tensor may take its memory later; and a
+/// `DequantizeLinear` is computed for each of its readers.
 fn relax(graph: &Graph, places: &Places, holdings: &mut [Option<Holding>]) -> Vec<Holding> {
     let mut residents: Vec<Vec<TensorId>> = vec![Vec::new(); graph.tensors().len()];
     for t in graph.tensor_ids() {
@@ -173,7 +174,8 @@ fn same_layout(graph: &Graph, setup: OrtSetup, a: TensorId, b: TensorId) -> bool
 /// Shape, bytes of two elements, and what the runtime knows of the shape if that is less.
 type Layout<'g> = (&'g [u64], u64, Option<&'g [KnownDim]>);
 
-/// Tensors that agree in it can take each other's place. `None` if something is unknown (for a session without reuse the file says it all), or there is no dimension.
+/// Tensors that agree in it can take each other's place. `None` if something is unknown (for a session without reuse
+/// the file says it all), or there is no dimension.
 pub(crate) fn layout(tensor: &Tensor, setup: OrtSetup) -> Option<Layout<'_>> {
     let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
     let known = match &tensor.known {

@@ -4,7 +4,8 @@ use crate::holdings::{Figure, Holding, Holdings, holdings};
 use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
 
-/// The peak of `order`, which must be one that can run, and the first op at which it is reached; without ops, what is there before and after.
+/// The peak of `order`, which must be one that can run, and the first op at which it is reached; without ops, what is
+/// there before and after.
 ///
 /// # Panics
 /// If `order` names an op that does not exist.

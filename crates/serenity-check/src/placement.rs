@@ -84,8 +84,9 @@ struct Life {
 
 /// Everything that is wrong with a plan: `offsets` by graph and tensor, for these orders, in an arena of so many bytes.
 ///
-/// What loops hand on from one iteration to the next, and what a model carries from run to run, may stay where it is, in bytes that several tensors share: if a model has either and tensors that are needed
-/// at once share bytes, it is run on terms ([`replay_model`]), and that decides.
+/// What loops hand on from one iteration to the next, and what a model carries from run to run, may stay where it is,
+/// in bytes that several tensors share: if a model has either and tensors that are needed at once share bytes, it is
+/// run on terms ([`replay_model`]), and that decides.
 pub fn placement_faults(
     graphs: &[&Graph],
     orders: &[&[OpId]],
@@ -198,7 +199,8 @@ fn meet_in_time(a: &Life, b: &Life) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 
-/// Why the two may not share bytes. They may if one op reads one of them for the last time and writes the other, and does so in time.
+/// Why the two may not share bytes. They may if one op reads one of them for the last time and writes the other, and
+/// does so in time.
 fn sharing_fault(
     graphs: &[&Graph],
     kernels: Kernels,

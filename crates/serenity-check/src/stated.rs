@@ -1,7 +1,9 @@
-//! What a graph states of its kernels, counted once more: aliases, and outputs that an op may write over an input which nobody else is to read.
+//! What a graph states of its kernels, counted once more: aliases, and outputs that an op may write over an input which
+//! nobody else is to read.
 //!
-//! An op may write `new` over `old` if the two have one size, the op reads the memory of `old` by one name only, that memory is all of one tensor's, and the caller does not want it in the end. Whether it does is for
-//! what has run to say: everybody else who reads that memory must have.
+//! An op may write `new` over `old` if the two have one size, the op reads the memory of `old` by one name only, that
+//! memory is all of one tensor's, and the caller does not want it in the end. Whether it does is for what has run to
+//! say: everybody else who reads that memory must have.
 
 use crate::holdings::Holding;
 use serenity_ir::{Graph, OpId, TensorId};
@@ -74,7 +76,8 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) -> InPlace 
     in_place
 }
 
-/// The left sides of the most pairs of which no two have a side in common. As long as somebody without a partner can get one by others changing theirs, they do.
+/// The left sides of the most pairs of which no two have a side in common. As long as somebody without a partner can
+/// get one by others changing theirs, they do.
 fn side_by_side(pairs: &[(TensorId, TensorId)]) -> BTreeSet<TensorId> {
     let mut partner: BTreeMap<TensorId, TensorId> = BTreeMap::new();
     loop {

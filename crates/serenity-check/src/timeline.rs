@@ -1,7 +1,7 @@
 //! When TFLM needs what: all graphs of a model on one line of steps.
 //!
-//! The main graph is there at step 0. Every op is a step, and every sub-graph that it runs is entered with another; what the op reads and writes is
-//! needed until they are done.
+//! The main graph is there at step 0. Every op is a step, and every sub-graph that it runs is entered with another;
+//! what the op reads and writes is needed until they are done.
 
 use serenity_ir::{Graph, Op, OpId, TensorId};
 

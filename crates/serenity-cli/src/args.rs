@@ -141,12 +141,12 @@ impl Command {
 
 /// Place the tensors of a model, or the buffers of a table, in one arena.
 ///
-/// For a model, lifetimes follow from its own order and the memory model; a plan stored in the model is ignored. A table is a CSV file as
-/// minimalloc reads it: the first line is `id,lower,upper,size`, and each buffer is in use from `lower` up to but not including `upper`.
-/// Columns `alignment` and `offset` (a fixed place) are optional.
+/// For a model, lifetimes follow from its own order and the memory model; a plan stored in the model is ignored. A
+/// table is a CSV file as minimalloc reads it: the first line is `id,lower,upper,size`, and each buffer is in use from
+/// `lower` up to but not including `upper`. Columns `alignment` and `offset` (a fixed place) are optional.
 ///
-/// The exact planner proves its result. The other planners reproduce those of the runtimes byte for byte, plus a hill climb for comparison.
-/// The order stays as it is; `serenity optimize` finds a better one.
+/// The exact planner proves its result. The other planners reproduce those of the runtimes byte for byte, plus a hill
+/// climb for comparison. The order stays as it is; `serenity optimize` finds a better one.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity place zoo:swiftnet-a\n  \
@@ -160,7 +160,8 @@ pub(crate) struct PlaceArgs {
     pub(crate) input: String,
     /// The planner.
     ///
-    /// exact: the lowest placement, with a proof. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT. simple-arena: TensorFlow Lite until
+    /// exact: the lowest placement, with a proof. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT.
+    /// simple-arena: TensorFlow Lite until
     /// 2020. hill-climb: a search over orders, as in Vela and TVM.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Planner>(Planner::all().map(|(name, _)| name)))]
     pub(crate) planner: Planner,
@@ -185,13 +186,14 @@ pub(crate) struct PlaceArgs {
 
 /// Count the bytes moved between on-chip and off-chip memory, for the model's own order and for a better one.
 ///
-/// Counts activations only. The first load of each input and one store of each result are compulsory and counted separately. Evicting a tensor
-/// that is needed again costs a read, and a write if it is not off-chip yet; evicting a tensor that is not needed again is free. Evictions are
-/// chosen knowing the whole order: by the best plan found and, for comparison, by Belady's rule (evict what is used again last), as in the
-/// SERENITY paper. Zero means that everything fits.
+/// Counts activations only. The first load of each input and one store of each result are compulsory and counted
+/// separately. Evicting a tensor that is needed again costs a read, and a write if it is not off-chip yet; evicting a
+/// tensor that is not needed again is free. Evictions are chosen knowing the whole order: by the best plan found and,
+/// for comparison, by Belady's rule (evict what is used again last), as in the SERENITY paper. Zero means that
+/// everything fits.
 ///
-/// `before` is the model's own order, `after` the order found, `bound` a lower bound for the order `after`. More on-chip memory never means more
-/// traffic.
+/// `before` is the model's own order, `after` the order found, `bound` a lower bound for the order `after`. More
+/// on-chip memory never means more traffic.
 ///
 /// In the JSON output, `before`, `after` and `bound` exclude compulsory traffic, and `details` separates reads and writes.
 #[derive(Args)]
@@ -214,14 +216,14 @@ pub(crate) struct TrafficArgs {
     pub(crate) on_chip: Vec<Size>,
     /// The unit of transfer.
     ///
-    /// tensor: whole tensors. An op whose tensors together exceed the on-chip memory streams them, and is named. page: pages of 1 KiB; every op
-    /// streams page by page, which tells more where single ops exceed the memory.
+    /// tensor: whole tensors. An op whose tensors together exceed the on-chip memory streams them, and is named. page:
+    /// pages of 1 KiB; every op streams page by page, which tells more where single ops exceed the memory.
     #[arg(long, value_name = "GRAIN", default_value_t, value_parser = named::<Grain>(Grain::all().map(|(name, _)| name)))]
     pub(crate) grain: Grain,
     /// What to search the order for.
     ///
-    /// traffic: the fewest bytes moved, for each on-chip size by itself; never more than in the order of least peak, nor than in the model's own.
-    /// peak: the least peak, one order for all sizes, as the SERENITY paper does.
+    /// traffic: the fewest bytes moved, for each on-chip size by itself; never more than in the order of least peak,
+    /// nor than in the model's own. peak: the least peak, one order for all sizes, as the SERENITY paper does.
     #[arg(long, value_name = "OBJECTIVE", default_value_t, value_parser = named::<Objective>(Objective::all().map(|(name, _)| name)))]
     pub(crate) objective: Objective,
     /// Rewrite the model first, where it then needs less memory; `before` is the model as it came [default: none].
@@ -229,7 +231,8 @@ pub(crate) struct TrafficArgs {
     pub(crate) rewrite: Option<Rewrites>,
     /// What `before` is.
     ///
-    /// file: the model in its own order. tflite: what the SERENITY paper compares with, Kahn's order with concatenations that copy.
+    /// file: the model in its own order. tflite: what the SERENITY paper compares with, Kahn's order with
+    /// concatenations that copy.
     #[arg(long, value_name = "BASELINE", default_value_t, value_parser = named::<Baseline>(Baseline::all().map(|(name, _)| name)))]
     pub(crate) before: Baseline,
     #[command(flatten)]
@@ -254,12 +257,12 @@ serenity::search::named! { "baseline": Baseline { "file" => File, "tflite" => Tf
 
 /// Show how the peaks of random orders, or of all orders, are distributed.
 ///
-/// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
-/// --exact, every order is equally likely.
+/// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders
+/// over others. With --exact, every order is equally likely.
 ///
-/// The orders are compared with the best one, which is searched for in whatever is left of the time limit. In the JSON output, a count is
-/// a number if it is below 2^64 and a text of digits if not; `share_optimal` is null if the best order is not proved optimal; `stopped`
-/// says which limit ended the drawing early.
+/// The orders are compared with the best one, which is searched for in whatever is left of the time limit. In the JSON
+/// output, a count is a number if it is below 2^64 and a text of digits if not; `share_optimal` is null if the best
+/// order is not proved optimal; `stopped` says which limit ended the drawing early.
 #[derive(Args)]
 pub(crate) struct SampleArgs {
     /// The model.
@@ -288,8 +291,9 @@ pub(crate) struct SampleArgs {
 
 /// Check a plan against its model, independently of the code that made it.
 ///
-/// Checks that every op runs once and after its inputs, that the peak is right to the byte, and that the bound holds. Exits with 0 if every claim of the plan was verified, and with 1 if a claim was
-/// refuted or not verified. --deep verifies more; --allow-unverified accepts claims that were not verified.
+/// Checks that every op runs once and after its inputs, that the peak is right to the byte, and that the bound holds.
+/// Exits with 0 if every claim of the plan was verified, and with 1 if a claim was refuted or not verified. --deep
+/// verifies more; --allow-unverified accepts claims that were not verified.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity check plan.json net.tflite --deep\n  \
@@ -301,7 +305,8 @@ pub(crate) struct CheckArgs {
     pub(crate) plan: String,
     /// The model.
     pub(crate) input: String,
-    /// Search again: if the plan carries no proof of its bound, the checker proves it by a search of its own; for rewrites and two memories, the pipeline's own search runs again and must find the same.
+    /// Search again: if the plan carries no proof of its bound, the checker proves it by a search of its own; for
+    /// rewrites and two memories, the pipeline's own search runs again and must find the same.
     #[arg(long)]
     pub(crate) deep: bool,
     /// Exit with 0 although these claims were not verified: fields of the plan, or all that are not verified if none are named.
@@ -323,20 +328,25 @@ pub(crate) struct CheckArgs {
 
 /// Run two models on the same inputs and compare every bit of their outputs.
 ///
-/// First the inputs and outputs must agree in number, name, shape and type; only what `optimize --int8-io` makes of the first model may differ, and then the first gets
-/// the floats that the whole numbers stand for, and the outputs are compared as floats. Then both models run on the same random inputs, every run two
-/// invocations in a row, because wrong state and clobbered inputs show only in the second. Extents that a model leaves open are 1.
+/// First the inputs and outputs must agree in number, name, shape and type; only what `optimize --int8-io` makes of the
+/// first model may differ, and then the first gets the floats that the whole numbers stand for, and the outputs are
+/// compared as floats. Then both models run on the same random inputs, every run two invocations in a row, because
+/// wrong state and clobbered inputs show only in the second. Extents that a model leaves open are 1.
 ///
-/// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or `tensorflow`)
-/// with its reference kernels and, unless the second has a plan of TFLM's arena, its optimised ones and XNNPACK, which round differently; and, if it is installed and takes them, in TensorFlow Lite for Microcontrollers (`tflite_micro`), which alone follows an
-/// offline memory plan; .onnx models in ONNX Runtime (`onnxruntime`, its graph optimisation off). The first Python that can import the runtime
-/// is used: `SERENITY_PYTHON` if set, otherwise the active virtual environment, .venv in this folder, python3, python. Nothing is installed.
+/// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or
+/// `tensorflow`) with its reference kernels and, unless the second has a plan of TFLM's arena, its optimised ones and
+/// XNNPACK, which round differently; and, if it is installed and takes them, in TensorFlow Lite for Microcontrollers
+/// (`tflite_micro`), which alone follows an offline memory plan; .onnx models in ONNX Runtime (`onnxruntime`, its graph
+/// optimisation off). The first Python that can import the runtime is used: `SERENITY_PYTHON` if set, otherwise the
+/// active virtual environment, .venv in this folder, python3, python. Nothing is installed.
 ///
-/// If the second is a folder, it holds the C that `serenity emit` wrote of the first: your compiler (`CC` and `CFLAGS`, or --cc and --cflags) makes a program of it, and its outputs are compared with those of
-/// TensorFlow Lite for Microcontrollers.
+/// If the second is a folder, it holds the C that `serenity emit` wrote of the first: your compiler (`CC` and `CFLAGS`,
+/// or --cc and --cflags) makes a program of it, and its outputs are compared with those of TensorFlow Lite for
+/// Microcontrollers.
 ///
-/// Exits with 0 if the outputs are the same to the last bit, or within --tolerance; with 1 if not; with 2 if they could not be compared.
-/// In the JSON output, `max_abs_difference` is null if values cannot be subtracted (a number against a NaN) or nothing was run.
+/// Exits with 0 if the outputs are the same to the last bit, or within --tolerance; with 1 if not; with 2 if they could
+/// not be compared. In the JSON output, `max_abs_difference` is null if values cannot be subtracted (a number against a
+/// NaN) or nothing was run.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity verify net.tflite smaller.tflite\n  \
@@ -392,8 +402,8 @@ pub(crate) enum ZooCommand {
     },
     /// Write a network to a file.
     ///
-    /// As a graph (.json, .dot) it is what the papers count and schedule. As a model (.tflite, .onnx) it is what runtimes execute: basic operators,
-    /// with random weights that are always the same for one name.
+    /// As a graph (.json, .dot) it is what the papers count and schedule. As a model (.tflite, .onnx) it is what
+    /// runtimes execute: basic operators, with random weights that are always the same for one name.
     Export {
         /// Its name with options, as in `randwire-cifar10?seed=3&nodes=32`.
         name: String,
@@ -410,9 +420,9 @@ pub(crate) enum ZooCommand {
 
 /// Recompute every table and figure of the SERENITY paper's evaluation.
 ///
-/// Writes README.md with all tables and figures, each table as .csv and each figure as .svg. The same options give the same bytes on every
-/// machine, but for scheduling times, which are in times.md, times-*.csv and times-*.svg. The paper's value stands beside each of ours, and
-/// rows whose network is not public say `reconstruction`.
+/// Writes README.md with all tables and figures, each table as .csv and each figure as .svg. The same options give the
+/// same bytes on every machine, but for scheduling times, which are in times.md, times-*.csv and times-*.svg. The
+/// paper's value stands beside each of ours, and rows whose network is not public say `reconstruction`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity paper --out evaluation\n  \
@@ -436,8 +446,8 @@ pub(crate) struct PaperArgs {
 
 /// Print the JSON Schema of what --json prints, and of plans.
 ///
-/// Every output names its own in the field `schema`, as in `serenity.optimize/1`. Fields may be added in later versions; the number is raised if one
-/// changes its meaning or goes away.
+/// Every output names its own in the field `schema`, as in `serenity.optimize/1`. Fields may be added in later
+/// versions; the number is raised if one changes its meaning or goes away.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity schema > serenity.schema.json\n  \

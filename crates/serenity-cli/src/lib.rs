@@ -1,7 +1,7 @@
 //! The command `serenity`: arguments, progress, messages, exit codes. Everything else is in the library.
 //!
-//! Standard output carries the result, standard error the talk. Exit codes: 0 = done, 1 = a condition the user asked for is not met,
-//! 2 = error. A reader that closes standard output does not change them.
+//! Standard output carries the result, standard error the talk. Exit codes: 0 = done, 1 = a condition the user asked
+//! for is not met, 2 = error. A reader that closes standard output does not change them.
 
 mod arena_picture;
 mod args;
@@ -62,7 +62,8 @@ pub fn schema() -> serde_json::Value {
     json::schema()
 }
 
-/// Runs the command with these arguments, its own name first, on the standard streams of this process: the program calls it, and so does the Python package. Returns the exit code.
+/// Runs the command with these arguments, its own name first, on the standard streams of this process: the program
+/// calls it, and so does the Python package. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     signals::listen();

@@ -6,8 +6,8 @@ use serenity::ir::Profile;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ROWS: usize = 8;
 
-/// Two profiles over each other: `after` solid, and what `before` needs beyond it shaded. Time runs to the right, one column a step
-/// (several steps share a column, which shows their maximum, if the terminal is too narrow).
+/// Two profiles over each other: `after` solid, and what `before` needs beyond it shaded. Time runs to the right, one
+/// column a step (several steps share a column, which shows their maximum, if the terminal is too narrow).
 pub(crate) fn memory_over_time(before: &Profile, after: &Profile, width: usize) -> Vec<String> {
     let top = before.peak().max(after.peak()).max(1);
     let room = width.saturating_sub(12).max(16);

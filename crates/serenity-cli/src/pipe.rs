@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, Write};
 
 /// Passes on what is written until nobody reads it any more, and drops the rest.
 ///
-/// Whoever closes a pipe (`| head -1`) has read enough, but has not made a failure a success: the command goes on, silently, and ends with the
-/// exit code that it would have had.
+/// Whoever closes a pipe (`| head -1`) has read enough, but has not made a failure a success: the command goes on,
+/// silently, and ends with the exit code that it would have had.
 pub(crate) struct WhileRead<W> {
     inner: W,
     is_closed: bool,

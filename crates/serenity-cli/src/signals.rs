@@ -1,4 +1,5 @@
-//! What a signal does: the first makes a search return its best, the next ends the program. So does the first if nothing has come of it within [`GRACE`]. Neither leaves a file half-written, or a temporary one.
+//! What a signal does: the first makes a search return its best, the next ends the program. So does the first if
+//! nothing has come of it within [`GRACE`]. Neither leaves a file half-written, or a temporary one.
 
 use serenity::search::CancelFlag;
 use serenity::write::exit_without_litter;
@@ -93,7 +94,8 @@ mod spent {
     /// What all threads of this process have had of the processor. Only Linux has a file that tells.
     fn by_processor() -> Option<Duration> {
         let line = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The name of the program is in parentheses and may hold spaces; user and system time are fields 14 and 15, in hundredths of a second.
+        // The name of the program is in parentheses and may hold spaces; user and system time are fields 14 and 15, in
+        // hundredths of a second.
         let mut fields = line.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut ticks = || fields.next()?.parse::<u64>().ok();
         Some(Duration::from_millis(10 * (ticks()? + ticks()?)))

@@ -133,7 +133,8 @@ pub struct NamedMemory {
 }
 
 impl App {
-    /// A device that runs one model: as C, or by TFLM if the kernels that it is built with are named. The first memory is the fast one.
+    /// A device that runs one model: as C, or by TFLM if the kernels that it is built with are named. The first memory
+    /// is the fast one.
     ///
     /// # Errors
     /// If what is said contradicts itself.

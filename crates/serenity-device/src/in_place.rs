@@ -54,7 +54,8 @@ struct Link {
     offset: i128,
 }
 
-/// Moves arenas so that an output which feeds the next model is the input of that model, wherever there is room for it without more memory.
+/// Moves arenas so that an output which feeds the next model is the input of that model, wherever there is room for it
+/// without more memory.
 pub(crate) fn bring_together(plan: &mut DevicePlan, app: &App, models: &[PlannedModel]) {
     let mut chains: Vec<Vec<Link>> = Vec::new();
     for fed in (0..models.len()).filter(|&fed| app.takes_directly(fed)) {

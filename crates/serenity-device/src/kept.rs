@@ -18,8 +18,8 @@ pub struct Kept {
 
 /// What all models of a device keep: first those in C, then the allocators of TFLM.
 ///
-/// Interpreters share an allocator if they keep what they need in the same memory and never run at the same time: TFLM resets the notes of the
-/// allocator after each operator.
+/// Interpreters share an allocator if they keep what they need in the same memory and never run at the same time: TFLM
+/// resets the notes of the allocator after each operator.
 pub(crate) fn kept(app: &App, models: &[PlannedModel]) -> Vec<Kept> {
     let mut kept = Vec::new();
     let mut allocators: BTreeMap<(usize, usize), Vec<(usize, Tail)>> = BTreeMap::new();

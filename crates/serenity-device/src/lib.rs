@@ -1,7 +1,8 @@
 //! Several models and several memories of one device: one plan, and C that shares its memory.
 //!
-//! Takes an [`App`]: memories, models, which of them may run at the same time, and which feeds which. Each model is planned by itself, as
-//! `serenity emit c` does. Returns a [`Device`]: the place of every arena, what is kept from run to run apart, and the C of all.
+//! Takes an [`App`]: memories, models, which of them may run at the same time, and which feeds which. Each model is
+//! planned by itself, as `serenity emit c` does. Returns a [`Device`]: the place of every arena, what is kept from run
+//! to run apart, and the C of all.
 //!
 //! Guarantees: what may be in use at the same time never shares a byte, which code of its own checks; equal inputs give
 //! equal plans.
@@ -88,7 +89,8 @@ pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError
     plan_models(path, app, models, search)
 }
 
-/// Plans where the tensors of a planned model lie in the memories of a device, the fast one first. Nothing runs the model: it may be any graph.
+/// Plans where the tensors of a planned model lie in the memories of a device, the fast one first. Nothing runs the
+/// model: it may be any graph.
 ///
 /// # Errors
 /// If a size is none, or a memory is too small.

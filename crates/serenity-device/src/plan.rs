@@ -1,8 +1,8 @@
 //! The joint plan: what lies where in which memory, and at which moments.
 //!
-//! A round is a sequence of moments. At each, one model runs, or a set of models that may run at the same time. Their arenas share memory
-//! with those of other moments, never with each other. What a model keeps between runs has bytes of its own, and so has an output until the
-//! last model that it feeds has begun.
+//! A round is a sequence of moments. At each, one model runs, or a set of models that may run at the same time. Their
+//! arenas share memory with those of other moments, never with each other. What a model keeps between runs has bytes of
+//! its own, and so has an output until the last model that it feeds has begun.
 
 use crate::app::{App, Form, Memory};
 use crate::in_place::bring_together;

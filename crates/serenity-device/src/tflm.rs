@@ -1,7 +1,7 @@
 //! A model for TFLM whose tensors lie where the plan says, without a plan in its file.
 //!
-//! TFLM asks a memory planner for one buffer after the other, always in the same order, with its size and the steps between which it is
-//! used. The answers may be anywhere: they are offsets that nobody checks against the arena.
+//! TFLM asks a memory planner for one buffer after the other, always in the same order, with its size and the steps
+//! between which it is used. The answers may be anywhere: they are offsets that nobody checks against the arena.
 
 use crate::planned::Divided;
 use serenity::{Input, Optimized};

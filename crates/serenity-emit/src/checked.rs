@@ -1,12 +1,13 @@
-//! Proves packed layers again before they are written, from the words that are written and from what the model says; shares no code with what made the words.
+//! Proves packed layers again before they are written, from the words that are written and from what the model says;
+//! shares no code with what made the words.
 
 use crate::fixed_point::Factor;
 use crate::lower::Weighted;
 use crate::source::{SourceGraph, SourceOp};
 use std::collections::BTreeSet;
 
-/// May an operator overwrite these bytes of the arena while it runs? Goes back from the results of the network: a tensor matters from
-/// where it is written to where it is last read.
+/// May an operator overwrite these bytes of the arena while it runs? Goes back from the results of the network: a
+/// tensor matters from where it is written to where it is last read.
 pub(crate) fn is_free(graph: &SourceGraph, op: &SourceOp, offset: u64, bytes: u64) -> bool {
     let mut matters: BTreeSet<usize> = graph.outputs.iter().copied().collect();
     for one in graph.ops.iter().rev() {

@@ -1,4 +1,5 @@
-//! Functions of fixed-point numbers, as the reference kernels approximate them, to the last bit. They are needed only when code is written: what runs looks them up.
+//! Functions of fixed-point numbers, as the reference kernels approximate them, to the last bit. They are needed only
+//! when code is written: what runs looks them up.
 
 use crate::fixed_point::{product, rounding_shift, saturating_left};
 
@@ -81,8 +82,9 @@ pub(crate) fn tanh(x: i32, integer_bits: u32) -> i32 {
     }
 }
 
-/// The logistic function at 256 places, 1/24 apart from 0 on, as fractions of 2^16. It bends, so straight lines between places are below it: each is raised by half of what is
-/// missing in the middle, which makes the lines as much too high as too low.
+/// The logistic function at 256 places, 1/24 apart from 0 on, as fractions of 2^16. It bends, so straight lines between
+/// places are below it: each is raised by half of what is missing in the middle, which makes the lines as much too high
+/// as too low.
 pub(crate) fn logistic_places() -> [u16; 256] {
     std::array::from_fn(|place| {
         let value = 1.0 / (1.0 + (-(place as f64) / 24.0).exp());

@@ -1,4 +1,5 @@
-//! The kernels as pieces of C, and which need which. A piece is a file of `c/`: what other files must see, a line of dashes, and the rest.
+//! The kernels as pieces of C, and which need which. A piece is a file of `c/`: what other files must see, a line of
+//! dashes, and the rest.
 
 use std::collections::BTreeSet;
 

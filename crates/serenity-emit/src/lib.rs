@@ -66,7 +66,9 @@ impl Emitted {
     }
 }
 
-/// The first operator that no plan makes C of, because it is not covered, or not with these types, shapes and constants. What depends on places, and operators that only move elements, which rewrites may remove, are left to [`c_code`].
+/// The first operator that no plan makes C of, because it is not covered, or not with these types, shapes and
+/// constants. What depends on places, and operators that only move elements, which rewrites may remove, are left to
+/// [`c_code`].
 pub fn not_covered(source: &Source) -> Option<Refused> {
     emitter::Emitter::new(source, "net").not_covered()
 }

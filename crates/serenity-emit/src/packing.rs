@@ -5,13 +5,15 @@ pub(crate) fn block(left: usize) -> usize {
     if left >= 8 { 8 } else { 2 }
 }
 
-/// Two channels of a block of inputs at once: for each, the halfword 256 b + a of the weights of two channels. `None` if some pair does not fit 16 bits.
+/// Two channels of a block of inputs at once: for each, the halfword 256 b + a of the weights of two channels. `None`
+/// if some pair does not fit 16 bits.
 fn word(a: [i8; 2], b: [i8; 2]) -> Option<u32> {
     let half = |k: usize| i16::try_from(256 * i32::from(b[k]) + i32::from(a[k])).ok();
     Some(u32::from(half(0)?.cast_unsigned()) | u32::from(half(1)?.cast_unsigned()) << 16)
 }
 
-/// The weights of channels that see all inputs, block by block, the inputs of each in fours. Runs of `run` weights are filled up with zeros to a multiple of four, as is an odd last channel.
+/// The weights of channels that see all inputs, block by block, the inputs of each in fours. Runs of `run` weights are
+/// filled up with zeros to a multiple of four, as is an odd last channel.
 pub(crate) fn channels(weights: &[i8], channels: usize, run: usize) -> Option<Vec<u32>> {
     let filter = weights.len() / channels;
     let at = |channel: usize, place: usize, input: usize| {

@@ -35,8 +35,8 @@ fn gap(used: &[(u64, u64)], begin: u64, end: u64, bytes: u64) -> Option<u64> {
     (free.saturating_add(bytes) <= end).then_some(free)
 }
 
-/// Where tensors lie that are in use while an operator runs: made before its end, or given, and read at it or later. Results of the network are
-/// read at the end.
+/// Where tensors lie that are in use while an operator runs: made before its end, or given, and read at it or later.
+/// Results of the network are read at the end.
 fn in_use(graph: &SourceGraph, op: &SourceOp) -> Vec<(u64, u64)> {
     let now = graph.ops.iter().position(|one| std::ptr::eq(one, op)).unwrap_or(0);
     let mut lives = vec![(0, None); graph.tensors.len()];

@@ -58,8 +58,9 @@ impl Channel {
         (self.result(least) + 1..=self.result(most)).map(|result| (result, first(result))).collect()
     }
 
-    /// `(constant, multiplier)` so that `(constant + multiplier * sum) / 2^36`, rounded down and cut off to 8 bits, is the result of every sum. Each threshold bounds the constant from both sides;
-    /// between thresholds both functions are monotone.
+    /// `(constant, multiplier)` so that `(constant + multiplier * sum) / 2^36`, rounded down and cut off to 8 bits, is
+    /// the result of every sum. Each threshold bounds the constant from both sides; between thresholds both functions
+    /// are monotone.
     pub(crate) fn single(&self) -> Option<(i64, i32)> {
         if let Some(result) = self.constant() {
             return Some((i64::from(result) << FRACTION, 0));
@@ -86,7 +87,8 @@ impl Channel {
         fits.then_some((i64::try_from(constant).ok()?, i32::try_from(multiplier).ok()?))
     }
 
-    /// `{twice the bias, multiplier, half + zero point, shift}` for two roundings, which are those of the runtime wherever something is shifted out and nothing goes beyond 32 bits.
+    /// `{twice the bias, multiplier, half + zero point, shift}` for two roundings, which are those of the runtime
+    /// wherever something is shifted out and nothing goes beyond 32 bits.
     pub(crate) fn double(&self) -> Option<[i32; 4]> {
         if let Some(result) = self.constant() {
             return Some([0, 0, 2 * result + 1, 1]);
@@ -101,7 +103,8 @@ impl Channel {
     }
 }
 
-/// The sum of two operands as `(constant + a * one + b * another) / 2^21`, rounded down, if there are such numbers for which that is `result` for all operands and stays within 32 bits.
+/// The sum of two operands as `(constant + a * one + b * another) / 2^21`, rounded down, if there are such numbers for
+/// which that is `result` for all operands and stays within 32 bits.
 pub(crate) fn affine(reals: [f64; 2], result: impl Fn(i32, i32) -> i32) -> Option<[i32; 3]> {
     const BITS: u32 = 21;
     let nearest = reals.map(|real| (real * f64::from(1 << BITS)).round());

@@ -1,7 +1,7 @@
 //! The sizes of TFLM's structures in each build.
 //!
-//! The figures of [`X86_64`] were read off the runtime, one call of its allocator after the other; those of [`ARM32`] follow from the
-//! same structures with pointers of 4 bytes.
+//! The figures of [`X86_64`] were read off the runtime, one call of its allocator after the other; those of [`ARM32`]
+//! follow from the same structures with pointers of 4 bytes.
 
 /// Bytes of each structure in one build of TFLM.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +124,8 @@ pub const ARM32: Layout = Layout {
     dense_scales_are_kept: false,
 };
 
-/// Firmware with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
-/// all its parameters once again, as the library wants them.
+/// Firmware with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few
+/// numbers more, and for an LSTM all its parameters once again, as the library wants them.
 pub const ARM32_CMSIS_NN: Layout = Layout {
     convolution: 60,
     fully_connected: 76,
@@ -141,8 +141,8 @@ pub const ARM32_ESP_NN: Layout = Layout { convolution: 60, softmax: 60, ..ARM32 
 /// 15 numbers, and 10 for each of 4 gates.
 const LSTM_OF_CMSIS_NN: u64 = 4 * (15 + 4 * 10);
 
-/// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any release, and one
-/// word more for each tensor and operator than any release has had so far.
+/// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any
+/// release, and one word more for each tensor and operator than any release has had so far.
 pub const ARM32_LARGEST: Layout = Layout {
     arena_allocator: 52,
     micro_allocator: 136,

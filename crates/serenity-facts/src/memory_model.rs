@@ -15,23 +15,25 @@ pub enum MemoryModel {
     /// reader, outputs stay to the end.
     #[default]
     Plain,
-    /// The semantics under which the figures of the paper come out: as [`Plain`](Self::Plain), but a concatenation is a view
-    /// (its pieces stay where they are until the last reader of the view, the result costs nothing), and the partial results that an
-    /// `ACCUMULATE` adds up are written into one buffer, which the first of them brings to life.
+    /// The semantics under which the figures of the paper come out: as [`Plain`](Self::Plain), but a concatenation is a
+    /// view (its pieces stay where they are until the last reader of the view, the result costs nothing), and the
+    /// partial results that an `ACCUMULATE` adds up are written into one buffer, which the first of them brings to
+    /// life.
     Paper,
-    /// TensorFlow Lite for Microcontrollers: as [`Plain`](Self::Plain), but sizes are rounded up to 16 bytes, an int4 tensor takes a byte an
-    /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
-    /// model says so.
+    /// TensorFlow Lite for Microcontrollers: as [`Plain`](Self::Plain), but sizes are rounded up to 16 bytes, an int4
+    /// tensor takes a byte an element, and what the kernels ask for as scratch is in use while they run. Nothing is
+    /// done in place unless a plan in the model says so.
     Tflm(Kernels),
     /// TensorFlow Lite for Microcontrollers with a plan of the arena in the model, as Serenity writes it: an op may
     /// write its output over an input that nobody else reads, as closely as these kernels allow.
     TflmPlanned(Kernels),
-    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
-    /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
-    /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
+    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for
+    /// the whole run, some operators write over an input that nobody else reads, reshaping ones share their input's
+    /// memory, some results lie outside the arena, and what the kernels have in it besides their tensors is in use
+    /// while they run ([`LitertKernels`](crate::LitertKernels)).
     Litert,
-    /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
-    /// nobody else reads, reshaping ones share their input's memory.
+    /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write
+    /// over an input that nobody else reads, reshaping ones share their input's memory.
     Ort(OrtSetup),
 }
 

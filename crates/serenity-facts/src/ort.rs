@@ -5,8 +5,8 @@
 pub struct OrtSetup {
     /// In which order nodes run.
     pub order: OrtOrder,
-    /// `enable_mem_reuse`: does a tensor take the buffer that another of its shape has left, which is then held in between? Without it, what is asked for
-    /// is what is alive: views and what is written over an input share as ever.
+    /// `enable_mem_reuse`: does a tensor take the buffer that another of its shape has left, which is then held in
+    /// between? Without it, what is asked for is what is alive: views and what is written over an input share as ever.
     pub reuse: bool,
 }
 

@@ -24,11 +24,12 @@ pub enum Format {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the runtimes really hold.
-    /// 16-bit floats behind `DEQUANTIZE` become 32-bit floats of the file; a `.tflite` model of which more is left out cannot be written back.
+    /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the
+    /// runtimes really hold. 16-bit floats behind `DEQUANTIZE` become 32-bit floats of the file; a `.tflite` model of
+    /// which more is left out cannot be written back.
     pub fold_constants: bool,
-    /// The memory model that figures will speak of, if that is settled. `plain` and `paper` stand for no runtime, which would run operators
-    /// on constants: for them, those of an `.onnx` model are left out in any case.
+    /// The memory model that figures will speak of, if that is settled. `plain` and `paper` stand for no runtime, which
+    /// would run operators on constants: for them, those of an `.onnx` model are left out in any case.
     pub model: Option<MemoryModel>,
     /// For `.onnx`: shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
     pub shapes: BTreeMap<String, Vec<u64>>,
@@ -62,7 +63,8 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
-    /// The format that the bytes of a file look like. Only reading them tells whether they are one: what is neither of the others is taken for ONNX, which has no mark of its own.
+    /// The format that the bytes of a file look like. Only reading them tells whether they are one: what is neither of
+    /// the others is taken for ONNX, which has no mark of its own.
     ///
     /// ```
     /// use serenity_formats::Format;

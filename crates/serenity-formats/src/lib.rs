@@ -90,8 +90,9 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         Err(FileError::of_request("cannot be cut in two", ONLY_TFLITE))
     }
 
-    /// The file with whole numbers for inputs and outputs that it would only convert: a float input that goes into `QUANTIZE`, a float output that comes out of
-    /// `DEQUANTIZE`. It was read again, and is that graph. Another contract for whoever runs it, so it must be told; if nothing can be done, the file is as it was.
+    /// The file with whole numbers for inputs and outputs that it would only convert: a float input that goes into
+    /// `QUANTIZE`, a float output that comes out of `DEQUANTIZE`. It was read again, and is that graph. Another
+    /// contract for whoever runs it, so it must be told; if nothing can be done, the file is as it was.
     ///
     /// # Errors
     /// If it cannot be changed in that way, or holds what cannot be carried over.
@@ -102,8 +103,9 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         ))
     }
 
-    /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if `stop` said so before that was known. It was read again.
-    /// Its ops and its tensors have the same numbers as before.
+    /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None`
+    /// if there are none, or if `stop` said so before that was known. It was read again. Its ops and its tensors have
+    /// the same numbers as before.
     ///
     /// # Errors
     /// If it holds what cannot be carried over.
@@ -111,7 +113,8 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors and what is to be noted about them.
+    /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its
+    /// tensors and what is to be noted about them.
     ///
     /// # Errors
     /// If these are no orders of its ops, or it holds what cannot be kept.
@@ -127,8 +130,8 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The file with the ops of its main graph in another order, for this session of ONNX Runtime and, as text, by whom: what the runtime must know of shapes is written down. It
-    /// was read again.
+    /// The file with the ops of its main graph in another order, for this session of ONNX Runtime and, as text, by
+    /// whom: what the runtime must know of shapes is written down. It was read again.
     ///
     /// # Errors
     /// If it is no `.onnx` model, or holds what cannot be kept.

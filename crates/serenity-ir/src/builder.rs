@@ -4,8 +4,8 @@ use crate::order::{find_cycle, lowest_index_first};
 use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId, Unknown};
 use serde_json::{Map, Value};
 
-/// The sizes, each doubled and rounded up to 64 bytes as no runtime does worse, add up to no more than this: what is added up later cannot overflow 63 bits. So the sizes themselves, rounded up to
-/// 32 bytes, add up to 2^61 at most.
+/// The sizes, each doubled and rounded up to 64 bytes as no runtime does worse, add up to no more than this: what is
+/// added up later cannot overflow 63 bits. So the sizes themselves, rounded up to 32 bytes, add up to 2^61 at most.
 const LARGEST_SUM: u64 = 1 << 62;
 
 /// So many tensors and as many ops: five times the largest graph that is known, and no more memory than an ordinary machine has.
@@ -107,7 +107,8 @@ impl GraphBuilder {
         self.build_body()
     }
 
-    /// As [`build`](Self::build), but a graph without ops is allowed: the body of a control-flow op may just pass on what it is given.
+    /// As [`build`](Self::build), but a graph without ops is allowed: the body of a control-flow op may just pass on
+    /// what it is given.
     ///
     /// # Errors
     /// See [`GraphError`]: each names the place.

@@ -140,7 +140,8 @@ impl<'g> Call<'g> {
         self.graph.tensor(self.output(position)?).layout()
     }
 
-    /// How the result lies in memory, if there is just one: kernels with several know other rules. Results without bytes do not count.
+    /// How the result lies in memory, if there is just one: kernels with several know other rules. Results without
+    /// bytes do not count.
     pub fn only_result(&self) -> Option<Layout<'g>> {
         let mut others = self.op.outputs.iter().skip(1);
         let is_alone = others.all(|&other| self.graph.tensor(other).bytes == 0);

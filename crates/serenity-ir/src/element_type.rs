@@ -90,8 +90,8 @@ impl ElementType {
         KNOWN.iter().find(|k| k.0 == *self).map(|k| k.2)
     }
 
-    /// Bytes of a packed tensor of `shape`; `None` if the type is unknown or the product overflows. A tensor with a dimension of 0 has
-    /// no elements, whatever the others are.
+    /// Bytes of a packed tensor of `shape`; `None` if the type is unknown or the product overflows. A tensor with a
+    /// dimension of 0 has no elements, whatever the others are.
     ///
     /// ```
     /// use serenity_ir::ElementType;

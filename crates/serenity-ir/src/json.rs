@@ -6,13 +6,16 @@
 //! ```
 //!
 //! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
-//! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; a tensor may
-//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`, and say with `"in_place"` and `"aliases"` which outputs may lie in whose place
-//! ([`Op::in_place`], [`Op::aliases`]). `"known_shape"` says how much of a shape a runtime knows beforehand, if that is not all: `[1, "batch", null]`, or `null` for nothing ([`KnownShape`]). `"unknown"` lists what
-//! the graph counts as nothing because nobody knows it: `{"kind": "size", "name": "y", "reason": "…"}` ([`Unknown`]).
+//! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it;
+//! a tensor may carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry
+//! `"attributes"`, and say with `"in_place"` and `"aliases"` which outputs may lie in whose place ([`Op::in_place`],
+//! [`Op::aliases`]). `"known_shape"` says how much of a shape a runtime knows beforehand, if that is not all: `[1,
+//! "batch", null]`, or `null` for nothing ([`KnownShape`]). `"unknown"` lists what the graph counts as nothing because
+//! nobody knows it: `{"kind": "size", "name": "y", "reason": "…"}` ([`Unknown`]).
 //!
-//! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a `"dtype"` under another
-//! name, an empty `"name"`. Only `"id"` and `"bytes"`, which may be left out, are always written, and known fields come first.
+//! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a
+//! `"dtype"` under another name, an empty `"name"`. Only `"id"` and `"bytes"`, which may be left out, are always
+//! written, and known fields come first.
 //!
 //! Errors name the place as a path into the document, `tensors[3].bytes`.
 

@@ -1,7 +1,8 @@
 //! What a runtime knows of a shape when it loads a file.
 //!
-//! [`Tensor::shape`](crate::Tensor::shape) is what a tensor will have: it may hang on numbers that only the run computes, or on a size that whoever runs the model gives.
-//! A runtime that plans before it runs may know less, and can share less memory then.
+//! [`Tensor::shape`](crate::Tensor::shape) is what a tensor will have: it may hang on numbers that only the run
+//! computes, or on a size that whoever runs the model gives. A runtime that plans before it runs may know less, and can
+//! share less memory then.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,8 @@ use serenity_search::most_pairs;
 pub struct Buffer {
     /// The size in bytes.
     pub bytes: u64,
-    /// The tensors that live in it, the one that names it first. Empty for scratch: memory that its writer needs besides its tensors.
+    /// The tensors that live in it, the one that names it first. Empty for scratch: memory that its writer needs
+    /// besides its tensors.
     pub tensors: Vec<TensorId>,
     /// It comes to life when the first of these runs. Empty if it is there from the start.
     pub writers: Vec<OpId>,
@@ -31,9 +32,11 @@ impl Buffer {
     }
 }
 
-/// An op that may write one buffer over another of the same size, if it is the last that reads that one: in some orders it is, in others not.
+/// An op that may write one buffer over another of the same size, if it is the last that reads that one: in some orders
+/// it is, in others not.
 ///
-/// The op is the only writer of `new`. Where it may choose among several, each buffer takes part once, and the op saves as much as it can.
+/// The op is the only writer of `new`. Where it may choose among several, each buffer takes part once, and the op saves
+/// as much as it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HandOver {
     /// The op that writes over the buffer.
@@ -80,8 +83,8 @@ impl Lifetimes {
         &self.buffers[id.index()]
     }
 
-    /// What each op needs if it had the device to itself: the buffers it writes and the buffers it reads, together, less what it can write over.
-    /// No order can peak below the largest of these.
+    /// What each op needs if it had the device to itself: the buffers it writes and the buffers it reads, together,
+    /// less what it can write over. No order can peak below the largest of these.
     pub fn working_sets(&self) -> Vec<u64> {
         let mut bytes = vec![0; self.ops];
         for buffer in &self.buffers {
@@ -110,7 +113,8 @@ impl Lifetimes {
     }
 }
 
-/// The choice among these hand-overs of one op that saves most. The two sides of a pair have one size, so that is the choice of most pairs.
+/// The choice among these hand-overs of one op that saves most. The two sides of a pair have one size, so that is the
+/// choice of most pairs.
 pub(crate) fn most_handed_over(pairs: &[HandOver]) -> Vec<(BufferId, BufferId)> {
     let pairs: Vec<(u32, u32)> = pairs.iter().map(|pair| (pair.new.0, pair.old.0)).collect();
     most_pairs(&pairs).into_iter().map(|(new, old)| (BufferId(new), BufferId(old))).collect()

@@ -1,13 +1,15 @@
 //! What an operator was given besides activations: constants, variables, and arguments left out.
 //!
-//! A graph holds activations only. A reader of a model file describes the rest in three attributes: `constants` and `variables`, objects
-//! from the position of an operand to its name, shape and type (and its values, if they are few), and `absent`, the positions left empty.
+//! A graph holds activations only. A reader of a model file describes the rest in three attributes: `constants` and
+//! `variables`, objects from the position of an operand to its name, shape and type (and its values, if they are few),
+//! and `absent`, the positions left empty.
 
 use crate::{Op, Stored, TensorId};
 use serde_json::Value;
 
 impl Op {
-    /// The activation given as the operand at `position` of the operator's signature; `None` if that is a constant or a variable, or was left out.
+    /// The activation given as the operand at `position` of the operator's signature; `None` if that is a constant or a
+    /// variable, or was left out.
     ///
     /// ```
     /// use serenity_ir::{Attributes, Op, OpKind, TensorId};

@@ -3,9 +3,11 @@
 /// Makes an operator of each name, and a way from names to operators: a name that is not listed here does not compile elsewhere.
 macro_rules! operators {
     (named { $($name:ident)* } custom { $($custom:ident)* } spelled { $($spelled:ident = $spelling:literal)* }) => {
-        /// What an operator is, spelled as files spell it: `TFLite`'s `ADD` is not ONNX's `Add`. Kernels, rewrites and checks are chosen by it.
+        /// What an operator is, spelled as files spell it: `TFLite`'s `ADD` is not ONNX's `Add`. Kernels, rewrites and
+        /// checks are chosen by it.
         ///
-        /// Meant to be imported whole, for tables of bare names. Where one is misspelt, it would be a variable with a name that the workspace denies.
+        /// Meant to be imported whole, for tables of bare names. Where one is misspelt, it would be a variable with a
+        /// name that the workspace denies.
         #[allow(missing_docs, non_camel_case_types)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Operator {

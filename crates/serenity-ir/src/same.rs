@@ -4,8 +4,8 @@ use crate::{Graph, Op, TensorId};
 use std::collections::BTreeMap;
 
 impl Graph {
-    /// Do both list the same kinds of ops in the same order, wired in the same way, on tensors of the same size, shape, type and quantisation? How
-    /// tensors are numbered and called does not matter, nor what the attributes say.
+    /// Do both list the same kinds of ops in the same order, wired in the same way, on tensors of the same size, shape,
+    /// type and quantisation? How tensors are numbered and called does not matter, nor what the attributes say.
     pub fn computes_as(&self, other: &Self) -> bool {
         let mut pairs = Pairs { graphs: (self, other), known: BTreeMap::new() };
         self.ops().len() == other.ops().len()

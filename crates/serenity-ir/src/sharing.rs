@@ -1,7 +1,7 @@
 //! What a graph says of its kernels: which outputs may take the place of an input, and which are only other names for one.
 //!
-//! The fields `in_place` and `aliases` of an op in the [JSON format](crate::json), each a list of pairs `[output, input]`. They are kept with the other fields of the source, so that they are
-//! written back as they came.
+//! The fields `in_place` and `aliases` of an op in the [JSON format](crate::json), each a list of pairs `[output,
+//! input]`. They are kept with the other fields of the source, so that they are written back as they came.
 
 use crate::{Graph, Op, TensorId};
 use serde_json::Value;
@@ -10,12 +10,14 @@ use serde_json::Value;
 pub(crate) const FIELDS: [&str; 2] = ["in_place", "aliases"];
 
 impl Op {
-    /// Pairs of an output and an input of the same size: the kernel may write the one over the other, if nobody needs that any more.
+    /// Pairs of an output and an input of the same size: the kernel may write the one over the other, if nobody needs
+    /// that any more.
     pub fn in_place(&self) -> impl Iterator<Item = (TensorId, TensorId)> + '_ {
         self.pairs(FIELDS[0])
     }
 
-    /// Pairs of an output and an input: the one is another name for the other or for a part of it, and the op writes nothing. An output may have several: a view of all of them.
+    /// Pairs of an output and an input: the one is another name for the other or for a part of it, and the op writes
+    /// nothing. An output may have several: a view of all of them.
     pub fn aliases(&self) -> impl Iterator<Item = (TensorId, TensorId)> + '_ {
         self.pairs(FIELDS[1])
     }

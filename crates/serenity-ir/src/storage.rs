@@ -20,8 +20,8 @@ pub struct Storage {
     pub scratch: Vec<(OpId, u64)>,
     /// For each tensor, whether it stays to the end though nobody wants it then.
     pub stays: Vec<bool>,
-    /// An op, what it writes, and a buffer of the same size that it may write that over, if it is the last that reads it. Both are buffers of one
-    /// tensor and its views.
+    /// An op, what it writes, and a buffer of the same size that it may write that over, if it is the last that reads
+    /// it. Both are buffers of one tensor and its views.
     pub hand_overs: Vec<(OpId, BufferId, BufferId)>,
 }
 

@@ -4,8 +4,9 @@
 //! Runtime ([`ort`]) did with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every
 //! invocation. One call starts Python once, so judge many models together.
 //!
-//! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if `SERENITY_WITHOUT_RUNTIMES` is set, every
-//! call returns `None` and a test ends there, unless `SERENITY_REQUIRE` names `runtimes` ([`skip`]).
+//! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if
+//! `SERENITY_WITHOUT_RUNTIMES` is set, every call returns `None` and a test ends there, unless `SERENITY_REQUIRE` names
+//! `runtimes` ([`skip`]).
 //!
 //! ```no_run
 //! # fn main() {
@@ -33,8 +34,8 @@ use std::path::Path;
 /// The random inputs to run a model on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inputs {
-    /// How often; every run is two invocations in a row, because wrong state and clobbered inputs show in the second. With 0 the runtime only
-    /// allocates.
+    /// How often; every run is two invocations in a row, because wrong state and clobbered inputs show in the second.
+    /// With 0 the runtime only allocates.
     pub runs: u32,
     /// Another seed draws other inputs; the same seed draws the same for every model of the same signature.
     pub seed: u64,
@@ -77,7 +78,8 @@ pub fn tflm_each_within(
     run::judge("tflm.py", &["--arena", &arenas.join(",")], models, inputs, Tflm::read)
 }
 
-/// How long an invocation of each model takes in TensorFlow Lite for Microcontrollers, and of the one before it; `None` if it is not set up.
+/// How long an invocation of each model takes in TensorFlow Lite for Microcontrollers, and of the one before it; `None`
+/// if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -133,8 +135,9 @@ pub fn known_shapes(models: &[impl AsRef<Path>]) -> Option<Vec<Verdict<KnownShap
     run::judge("known_shapes.py", &[], models, &Inputs::default(), KnownShapes::read)
 }
 
-/// What ONNX Runtime says of a default session of each model before, and of a fast session of what became of it; `shapes` as in `x=1,7 y=1`, for inputs that
-/// are open. With `seconds`, how long both take. `None` if it is not set up.
+/// What ONNX Runtime says of a default session of each model before, and of a fast session of what became of it;
+/// `shapes` as in `x=1,7 y=1`, for inputs that are open. With `seconds`, how long both take. `None` if it is not set
+/// up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -159,7 +162,8 @@ pub fn sessions(
     run::judge("sessions.py", &options, after, inputs, Sessions::read)
 }
 
-/// How far ONNX Runtime and LiteRT are apart on the same network, for each `.onnx` with the `.tflite` beside it; `None` if they are not set up.
+/// How far ONNX Runtime and LiteRT are apart on the same network, for each `.onnx` with the `.tflite` beside it; `None`
+/// if they are not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -167,8 +171,8 @@ pub fn across(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdic
     run::judge("across.py", &[], models, inputs, Across::read)
 }
 
-/// How far the outputs of each rewritten `.onnx` are from those of the file before, both in ONNX Runtime, and whether `onnx.checker` accepts
-/// it in full; `None` if they are not set up.
+/// How far the outputs of each rewritten `.onnx` are from those of the file before, both in ONNX Runtime, and whether
+/// `onnx.checker` accepts it in full; `None` if they are not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -183,7 +187,8 @@ pub fn rewritten(
     run::judge("rewritten.py", &options, after, inputs, Across::read)
 }
 
-/// How far the outputs of each rewritten `.tflite` are from those of the file before, both in the same runtime; `None` if it is not set up.
+/// How far the outputs of each rewritten `.tflite` are from those of the file before, both in the same runtime; `None`
+/// if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.

@@ -80,7 +80,8 @@ pub struct Ort {
     pub outputs: Vec<String>,
 }
 
-/// What ONNX Runtime knows of shapes when it has loaded a model: each a JSON list of sizes, names, and `null` where nothing is known, or `null` if nothing at all is.
+/// What ONNX Runtime knows of shapes when it has loaded a model: each a JSON list of sizes, names, and `null` where
+/// nothing is known, or `null` if nothing at all is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownShapes {
     /// Those of tensors that nodes write, by name.

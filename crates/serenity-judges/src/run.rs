@@ -62,7 +62,8 @@ pub fn python() -> Option<PathBuf> {
     None
 }
 
-/// A large network made for the tests (`judges/networks.py` says which there are), with open sizes or fixed ones, as a file in `folder`. Needs [`python`].
+/// A large network made for the tests (`judges/networks.py` says which there are), with open sizes or fixed ones, as a
+/// file in `folder`. Needs [`python`].
 ///
 /// # Panics
 /// If it cannot be made.

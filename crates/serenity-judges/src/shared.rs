@@ -3,7 +3,8 @@
 use crate::{Need, skip};
 use std::path::{Path, PathBuf};
 
-/// A folder or a file of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and [`skip`], if it is not here.
+/// A folder or a file of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and [`skip`], if
+/// it is not here.
 ///
 /// # Panics
 /// If `SERENITY_REQUIRE` names `collection` and it is not here.

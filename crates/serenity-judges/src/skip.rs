@@ -1,7 +1,8 @@
 //! Skips tests whose requirements are missing. This is the only place that skips a test.
 //!
-//! `SERENITY_REQUIRE=collection,runtimes` names what must be here: whoever misses one of these fails. `.ci/run` sets it. What is not named is
-//! left out, which is said on standard error and added to the file that `SERENITY_SKIPS` names, so that `scripts/test` can sum it up.
+//! `SERENITY_REQUIRE=collection,runtimes` names what must be here: whoever misses one of these fails. `.ci/run` sets
+//! it. What is not named is left out, which is said on standard error and added to the file that `SERENITY_SKIPS`
+//! names, so that `scripts/test` can sum it up.
 
 use std::fmt;
 use std::io::Write;

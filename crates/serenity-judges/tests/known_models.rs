@@ -1,5 +1,5 @@
-//! The judges against figures of the real runtimes that were taken by hand, where the models are at hand (`SERENITY_SHARED`, or `shared`
-//! beside the checkout).
+//! The judges against figures of the real runtimes that were taken by hand, where the models are at hand
+//! (`SERENITY_SHARED`, or `shared` beside the checkout).
 
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 

@@ -1,12 +1,14 @@
 //! Stripes whose halo is computed again in every iteration.
 //!
-//! Iteration `i` of `N = ⌈H / p⌉` makes rows `b..b + p` of the result, `b = min(i p, H - p)`: the last ones perhaps twice, with the same values. It cuts
-//! `L` rows of what enters, from row `A` on, and runs every operator unmodified on them. A stripe of a tensor that is `f` times coarser begins at its row
-//! `A / f`, so `A` is a multiple of all `f` that are whole; those of finer tensors are `1 / k`, and ask for nothing.
+//! Iteration `i` of `N = ⌈H / p⌉` makes rows `b..b + p` of the result, `b = min(i p, H - p)`: the last ones perhaps
+//! twice, with the same values. It cuts `L` rows of what enters, from row `A` on, and runs every operator unmodified on
+//! them. A stripe of a tensor that is `f` times coarser begins at its row `A / f`, so `A` is a multiple of all `f` that
+//! are whole; those of finer tensors are `1 / k`, and ask for nothing.
 //!
-//! *Which rows are right.* Row `j` of a stripe is right if all rows that it needs, cut to the tensor, are right rows of the stripes it is made of. A stripe
-//! that begins at row 0 has the true padding there, and so has one that ends with the tensor, provided that the operator puts as many rows of padding above
-//! a stripe as above the whole. Both are tested, for every iteration; the stripe grows until all wanted rows are right.
+//! *Which rows are right.* Row `j` of a stripe is right if all rows that it needs, cut to the tensor, are right rows of
+//! the stripes it is made of. A stripe that begins at row 0 has the true padding there, and so has one that ends with
+//! the tensor, provided that the operator puts as many rows of padding above a stripe as above the whole. Both are
+//! tested, for every iteration; the stripe grows until all wanted rows are right.
 
 use crate::program::{Also, Program, Step, Stripe, StripeId, aligned, constant};
 use crate::rows::{RowLocal, Rows};

@@ -102,8 +102,8 @@ impl Loop {
 }
 
 impl Looped {
-    /// The model with these windows of its main graph as loops, and its ops in this order. `None` if one cannot become such a loop, its ops do not follow each
-    /// other, or two of them share an op.
+    /// The model with these windows of its main graph as loops, and its ops in this order. `None` if one cannot become
+    /// such a loop, its ops do not follow each other, or two of them share an op.
     pub fn new(graphs: &[Graph], order: &[OpId], loops: &[Loop]) -> Option<Self> {
         let main = graphs.first()?;
         let follow = |one: &Loop| order.windows(one.ops.len().max(1)).any(|run| run == one.ops);

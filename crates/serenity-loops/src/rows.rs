@@ -320,8 +320,9 @@ fn cropped(call: &Call, from: Image, to: Image) -> Option<Rows> {
     is_crop.then_some(Rows::Cropped { top, left })
 }
 
-/// The nearest neighbours of rows, if these are the same rows in every stripe. Kernels take them from the ratio of the heights, which is that of all stripes as well, unless
-/// corners are aligned. They round: TFLM to 32 bits, LiteRT to steps of 2⁻¹⁶.
+/// The nearest neighbours of rows, if these are the same rows in every stripe. Kernels take them from the ratio of the
+/// heights, which is that of all stripes as well, unless corners are aligned. They round: TFLM to 32 bits, LiteRT to
+/// steps of 2⁻¹⁶.
 fn repeated(call: &Call, from: Image, to: Image) -> Option<Rows> {
     let [is_aligned, is_centered] = ["align_corners", "half_pixel_centers"].map(|flag| call.op.flag(flag));
     let center = if is_centered? { 0.5 } else { 0.0 };
@@ -370,7 +371,8 @@ impl Rows {
         }
     }
 
-    /// Do several rows of the result need more rows than there are of them, so that some are computed again where the image is cut? Padding and crops only move rows.
+    /// Do several rows of the result need more rows than there are of them, so that some are computed again where the
+    /// image is cut? Padding and crops only move rows.
     pub(crate) fn widens(self) -> bool {
         matches!(self, Self::Sliding(Sliding { extent, .. }) if extent > 1)
     }

@@ -1,7 +1,8 @@
 //! Tests loops over stripes against the whole tensors, row by row, on thousands of random windows.
 //!
-//! A row is one number, made of the numbers of the rows that it depends on; two rows are equal only if all these are. What stands for zero is 0, inside a tensor or
-//! outside. The state is followed in blocks of 16 bytes, so that rows written too early destroy what is still wanted.
+//! A row is one number, made of the numbers of the rows that it depends on; two rows are equal only if all these are.
+//! What stands for zero is 0, inside a tensor or outside. The state is followed in blocks of 16 bytes, so that rows
+//! written too early destroy what is still wanted.
 
 use crate::program::{ALIGNMENT, Program, Step, Stripe, StripeId};
 use crate::rows::{Image, RowLocal, Rows, Sliding};

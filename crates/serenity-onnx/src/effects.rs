@@ -13,8 +13,8 @@ pub(crate) fn has_effects<'a>(node: &Node<'a>, model: &Model<'a>, scope: &Scope<
         || node.bodies().any(|body| body.nodes.iter().any(|inner| has_effects(inner, model, scope)))
 }
 
-/// Is nothing known of this operator: neither what it computes nor what else it does? A function that the model defines is one of these, since
-/// its body is not looked at.
+/// Is nothing known of this operator: neither what it computes nor what else it does? A function that the model defines
+/// is one of these, since its body is not looked at.
 pub(crate) fn is_secret(node: &Node<'_>, model: &Model<'_>) -> bool {
     let is_defined = is_standard(node.domain) || node.domain.starts_with("ai.onnx.") || is_of_runtime(node);
     !is_defined || model.functions.contains(&(node.domain, node.op_type))

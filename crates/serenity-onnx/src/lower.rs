@@ -1,10 +1,11 @@
 //! From the nodes of a file to the operators of a [`Graph`].
 //!
-//! A node that reads constants only is no operator: its output is as constant as they are. (Weights behind `ConstantOfShape`,
-//! `DequantizeLinear` or `Identity` would otherwise count as activations.) Two exceptions: a node that draws random numbers or
-//! that the standard does not define, and one that writes a result of the model, which the caller holds beside all others. A node that
-//! reads an activation stays, also if its result is known beforehand, such as `Shape`: the runtime runs it, and keeps its input until then.
-//! On request all but `Constant` stay, for a runtime that does not fold.
+//! A node that reads constants only is no operator: its output is as constant as they are. (Weights behind
+//! `ConstantOfShape`, `DequantizeLinear` or `Identity` would otherwise count as activations.) Two exceptions: a node
+//! that draws random numbers or that the standard does not define, and one that writes a result of the model, which the
+//! caller holds beside all others. A node that reads an activation stays, also if its result is known beforehand, such
+//! as `Shape`: the runtime runs it, and keeps its input until then. On request all but `Constant` stay, for a runtime
+//! that does not fold.
 
 use crate::attributes::{describe, describe_constant};
 use crate::effects::{captures, has_effects, holds_secrets, is_secret};
@@ -96,8 +97,8 @@ pub(crate) fn lower<'a>(
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Initializers hide inputs of the same name: before version 4 of the format every constant was listed as an input too, and later
-    /// such an input has a default that callers seldom replace.
+    /// Initializers hide inputs of the same name: before version 4 of the format every constant was listed as an input
+    /// too, and later such an input has a default that callers seldom replace.
     fn add_inputs(&mut self) -> Result<(), Error> {
         for tensor in &self.model.graph.initializers {
             self.sources.insert(tensor.name, Source::Initializer);

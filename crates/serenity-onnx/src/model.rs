@@ -21,8 +21,8 @@ pub struct ReadOptions {
     pub shapes: BTreeMap<String, Vec<u64>>,
     /// Element types of tensors whose type cannot be inferred, by name.
     pub types: BTreeMap<String, ElementType>,
-    /// Take nodes that read constants only for operators like all others, as a runtime does that computes them in every run. `Constant`
-    /// itself stays a constant.
+    /// Take nodes that read constants only for operators like all others, as a runtime does that computes them in every
+    /// run. `Constant` itself stays a constant.
     pub keep_constant_nodes: bool,
 }
 
@@ -156,7 +156,8 @@ impl Model {
         self.lowered.node_of_op[op.index()]
     }
 
-    /// The names that a node reads, by its position in the file; an empty one stands for an operand left out. None if there is no such node.
+    /// The names that a node reads, by its position in the file; an empty one stands for an operand left out. None if
+    /// there is no such node.
     pub fn node_inputs(&self, node: usize) -> Vec<String> {
         self.node(node).map_or_else(Vec::new, |node| node.inputs.into_iter().map(str::to_owned).collect())
     }
@@ -177,8 +178,8 @@ impl Model {
 
     /// A constant that the file holds as data, by name: an initializer, or the tensor of a `Constant` node.
     ///
-    /// `None` if there is no such constant, if its data lie in another file or are not as many as its shape says, and for types other
-    /// than float16, bfloat16, float32, float64, int8, uint8, int32 and int64.
+    /// `None` if there is no such constant, if its data lie in another file or are not as many as its shape says, and
+    /// for types other than float16, bfloat16, float32, float64, int8, uint8, int32 and int64.
     pub fn constant(&self, name: &str) -> Option<Constant<'_>> {
         Constant::read(Message::part(&self.bytes, self.constants.get(name)?.clone()))
     }
@@ -207,9 +208,9 @@ impl Model {
         &self.folded
     }
 
-    /// The activations whose size nobody knows before the model runs (data-dependent shapes, sequences, text, operators that the standard
-    /// does not define). They count 0 bytes, and the [graph](Self::graph) says so (`Graph::unknown`); [`ReadOptions::shapes`] can give a shape to
-    /// those that have one, and [`ReadOptions::types`] a type.
+    /// The activations whose size nobody knows before the model runs (data-dependent shapes, sequences, text, operators
+    /// that the standard does not define). They count 0 bytes, and the [graph](Self::graph) says so (`Graph::unknown`);
+    /// [`ReadOptions::shapes`] can give a shape to those that have one, and [`ReadOptions::types`] a type.
     pub fn unsized_tensors(&self) -> &[TensorId] {
         &self.lowered.unsized_tensors
     }
@@ -222,9 +223,9 @@ impl Model {
 
     /// The file with its nodes in another order; every byte outside the list of nodes, and of every node, stays as it is.
     ///
-    /// A node that is no op ([`folded`](Self::folded)) comes directly before the first node that needs it, so that a runtime that
-    /// does compute it holds the result no longer than need be; those that nothing needs come last. The order that the file has already
-    /// gives back the file.
+    /// A node that is no op ([`folded`](Self::folded)) comes directly before the first node that needs it, so that a
+    /// runtime that does compute it holds the result no longer than need be; those that nothing needs come last. The
+    /// order that the file has already gives back the file.
     ///
     /// # Errors
     /// If the graph cannot run in this order.
@@ -240,8 +241,9 @@ impl Model {
     /// The file with its nodes in another order and the shapes of tensors between nodes written down (`value_info`), so
     /// that a runtime knows as much of them as we do.
     ///
-    /// Where the file leaves a size open, shapes are only what [`ReadOptions`] makes of it, and other runs may have others. Then nothing is said but that the two
-    /// tensors of each pair in `alike` have one shape, whatever it is: their dimensions get names in common. `notes` are keys and values for the model's metadata.
+    /// Where the file leaves a size open, shapes are only what [`ReadOptions`] makes of it, and other runs may have
+    /// others. Then nothing is said but that the two tensors of each pair in `alike` have one shape, whatever it is:
+    /// their dimensions get names in common. `notes` are keys and values for the model's metadata.
     ///
     /// # Errors
     /// If the graph cannot run in this order, or the file would be larger than the format allows.
@@ -268,8 +270,9 @@ impl Model {
         self.notes.get(key).map(String::as_str)
     }
 
-    /// What another program made of this model, read as this one was. Shapes and types given for tensors that are no longer there are left out, and so are inputs that
-    /// were constants here, are no more and are read by nobody: whoever runs it would have to give them.
+    /// What another program made of this model, read as this one was. Shapes and types given for tensors that are no
+    /// longer there are left out, and so are inputs that were constants here, are no more and are read by nobody:
+    /// whoever runs it would have to give them.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).

@@ -1,7 +1,8 @@
 //! The wire format of protocol buffers: a message is a list of records, each a tag (field number and wire type) and a content.
 //!
-//! Everything borrows from the file. A length is compared with the bytes that are there before anything is done with it, so a record that
-//! claims two gigabytes is an error, not an allocation. Groups, a wire type that ONNX never uses, are stepped over as one record.
+//! Everything borrows from the file. A length is compared with the bytes that are there before anything is done with
+//! it, so a record that claims two gigabytes is an error, not an allocation. Groups, a wire type that ONNX never uses,
+//! are stepped over as one record.
 
 use crate::Error;
 use std::ops::Range;

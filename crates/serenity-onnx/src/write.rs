@@ -1,13 +1,15 @@
 //! Writing a model with its nodes in another order.
 //!
-//! The slots in which the file's nodes stand are filled with the same records in the new order. Since records carry their own tags and
-//! lengths and the slots together keep their size, no length above them changes, and neither does any other byte.
+//! The slots in which the file's nodes stand are filled with the same records in the new order. Since records carry
+//! their own tags and lengths and the slots together keep their size, no length above them changes, and neither does
+//! any other byte.
 
 use crate::lower::Lowered;
 use serenity_ir::OpId;
 use std::ops::Range;
 
-/// All nodes of the file: the ops in `order`, each after the folded nodes that it needs first; then the folded nodes that nothing needs.
+/// All nodes of the file: the ops in `order`, each after the folded nodes that it needs first; then the folded nodes
+/// that nothing needs.
 pub(crate) fn node_order(lowered: &Lowered, order: &[OpId]) -> Vec<usize> {
     let mut is_missing = vec![false; lowered.folded_needs.len()];
     for &node in &lowered.folded {

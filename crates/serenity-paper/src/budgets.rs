@@ -1,4 +1,5 @@
-//! What a budget and a step limit do to a search: the paper's figure 8b and its Algorithm 2; and its appendix D on complexity, with the graph of figure 16.
+//! What a budget and a step limit do to a search: the paper's figure 8b and its Algorithm 2; and its appendix D on
+//! complexity, with the graph of figure 16.
 
 use crate::cells::FITTED;
 use crate::effort::SWIFTNET;

@@ -102,7 +102,8 @@ pub(crate) fn seeds(spec: &str, options: &Options) -> Vec<String> {
     (1..=options.seeds).map(|seed| format!("{spec}&seed={seed}")).collect()
 }
 
-/// The reconstructions of `SwiftNet` A: the one that has the paper's figures after rewriting too, one that besides takes both rules, and the first one.
+/// The reconstructions of `SwiftNet` A: the one that has the paper's figures after rewriting too, one that besides
+/// takes both rules, and the first one.
 pub(crate) const FITTED_A: &str = "swiftnet-a?wiring=fitted";
 pub(crate) const MIXED_A: &str = "swiftnet-a?wiring=mixed";
 pub(crate) const FIRST_A: &str = "swiftnet-a?wiring=first";

@@ -66,7 +66,8 @@ pub struct Evaluation {
     pub files: Vec<File>,
     /// The figures of the paper's text beside ours: what, the paper's, ours, whose network.
     pub at_a_glance: Table,
-    /// The factor by which scheduling alone reduces peak memory in the paper's sense, as geometric mean over all cells (the paper: 1.68).
+    /// The factor by which scheduling alone reduces peak memory in the paper's sense, as geometric mean over all cells
+    /// (the paper: 1.68).
     pub scheduled: f64,
     /// The factor by which scheduling and graph rewriting together reduce peak memory, as geometric mean over all cells
     /// (the paper: 1.86).

@@ -7,9 +7,9 @@ use serenity::pipeline::rewrite_settings;
 use serenity::rewrite::{ChannelPartitioning, KernelPartitioning, Rule, SumReassociation, apply};
 use serenity::{Error, Rewrites};
 
-/// The graph after the paper's two rules, wherever they fit: a convolution over a concatenation becomes partial convolutions that accumulate in
-/// place, a depthwise one becomes partial ones under a view. One rule after the other, so that the view stays one for whoever reads it: as in the
-/// paper, nested concatenations are not flattened.
+/// The graph after the paper's two rules, wherever they fit: a convolution over a concatenation becomes partial
+/// convolutions that accumulate in place, a depthwise one becomes partial ones under a view. One rule after the other,
+/// so that the view stays one for whoever reads it: as in the paper, nested concatenations are not flattened.
 pub(crate) fn rewritten(graph: &Graph) -> Result<Graph, Error> {
     by(&by(graph, &ChannelPartitioning)?, &KernelPartitioning)
 }

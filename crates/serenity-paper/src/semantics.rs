@@ -1,8 +1,9 @@
 //! What counts as memory: the definitions under which the paper's figures come out.
 //!
-//! The paper does not spell them out; they were found by fitting its figures. TensorFlow Lite's side runs Kahn's order, copies at every
-//! concatenation, keeps graph inputs, and places tensors in its arena of 2019. The scheduled side takes a concatenation for a view of its
-//! pieces, lets inputs go after their last reader, and uses the same arena. A factor between the two sides mixes all of that.
+//! The paper does not spell them out; they were found by fitting its figures. TensorFlow Lite's side runs Kahn's order,
+//! copies at every concatenation, keeps graph inputs, and places tensors in its arena of 2019. The scheduled side takes
+//! a concatenation for a view of its pieces, lets inputs go after their last reader, and uses the same arena. A factor
+//! between the two sides mixes all of that.
 
 use serenity::arena::{self, Limits, Planner, Problem};
 use serenity::ir::{Graph, OpId, Profile};

@@ -1,5 +1,5 @@
-//! A reduced evaluation: complete, and with the figures that do not depend on what was drawn. That the whole one gives the same bytes every time is
-//! shown by `scripts/test`, which compares it with `docs/paper`.
+//! A reduced evaluation: complete, and with the figures that do not depend on what was drawn. That the whole one gives
+//! the same bytes every time is shown by `scripts/test`, which compares it with `docs/paper`.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity_paper::{Evaluation, Options, evaluate};

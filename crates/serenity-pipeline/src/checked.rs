@@ -5,8 +5,8 @@ use serenity_check::{Fault, ModelClaim, Offsets as Places, check_model};
 use serenity_ir::Graph;
 use serenity_runtimes::Offsets;
 
-/// What the independent checker finds wrong with a plan that was just made. `own` is the plan of the arena that the model came with, if the model is
-/// kept as it is.
+/// What the independent checker finds wrong with a plan that was just made. `own` is the plan of the arena that the
+/// model came with, if the model is kept as it is.
 pub(crate) fn plan_faults(graphs: &[&Graph], plan: &Plan, own: Option<&Offsets>) -> Vec<Fault> {
     let ours = plan.offsets.as_ref().map(|offsets| Places { places: offsets, planned: true });
     let claim = ModelClaim {

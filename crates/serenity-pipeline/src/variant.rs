@@ -22,7 +22,8 @@ pub struct Variant {
     pub channels: Channels,
     /// Which operators may be replaced by others that compute the same.
     pub rewrites: Rewrites,
-    /// The runtime and the kernels that the search assumes. A plan for any kernels is right for each of the sets that they stand for.
+    /// The runtime and the kernels that the search assumes. A plan for any kernels is right for each of the sets that
+    /// they stand for.
     pub planned_for: MemoryModel,
     /// Whether windows of operators become loops over a few rows at a time.
     pub loops: bool,

@@ -1,4 +1,5 @@
-//! Programs that we start. They end when the limits of whoever waits for them do, and none outlives a process that is told to end.
+//! Programs that we start. They end when the limits of whoever waits for them do, and none outlives a process that is
+//! told to end.
 
 use serenity_search::{Limits, StopReason};
 use std::io::{self, Read};

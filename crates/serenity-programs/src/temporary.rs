@@ -13,7 +13,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the process at once, but without temporary files or programs that it started left behind, and with all or none of the files in place that belong together. For whoever is told to stop while other threads go on.
+/// Ends the process at once, but without temporary files or programs that it started left behind, and with all or none
+/// of the files in place that belong together. For whoever is told to stop while other threads go on.
 pub fn exit_without_litter(code: i32) -> ! {
     // Held to the end: nobody starts a program any more, or makes or renames anything.
     let _ended = crate::child::end_all();

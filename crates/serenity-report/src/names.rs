@@ -1,7 +1,7 @@
 //! Names as short as they can be and still tell things apart.
 //!
-//! Models call tensors `model_3/functional_1/block_13_expand_relu/Relu6;model_3/functional_1/block_13_expand_BN/…`: what others have in common with it says nothing, and
-//! of what was fused the first name says enough.
+//! Models call tensors `model_3/functional_1/block_13_expand_relu/Relu6;model_3/functional_1/block_13_expand_BN/…`:
+//! what others have in common with it says nothing, and of what was fused the first name says enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ fn one_line(name: &str) -> String {
 /// So many folders of a name are looked at.
 const FOLDERS: usize = 8;
 
-/// Of each name the shortest end that no other has, in whole folders; of what was fused only the first name, unless another begins with the same.
+/// Of each name the shortest end that no other has, in whole folders; of what was fused only the first name, unless
+/// another begins with the same.
 fn telling_ends<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let first = |name: &'a str| name.split(';').next().filter(|first| !first.is_empty()).unwrap_or(name);
     let mut bearers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

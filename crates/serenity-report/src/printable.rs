@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// `text` with everything escaped that could move the cursor, colour the screen, end the line or turn the direction of writing. Model
-/// files are untrusted: a name must look like a name and nothing else. (JSON output escapes its texts anyway.)
+/// `text` with everything escaped that could move the cursor, colour the screen, end the line or turn the direction of
+/// writing. Model files are untrusted: a name must look like a name and nothing else. (JSON output escapes its texts
+/// anyway.)
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);

@@ -2,9 +2,10 @@
 //!
 //! The paper asks for the set of rewrites whose best schedule needs the least (its equation 2). The caller says what a
 //! set needs, and what no set goes below. A good set that meets this floor settles it. Where there are few sets, all of
-//! them are tried, and that settles it if their bounds do. Where there are many, the search starts from no patch, from all patches and from what single rules propose, the best of these first.
-//! It switches whole families on and off while that helps (patches that work on pieces of the same concatenation gain
-//! little alone), removes patches that make no difference, and then does the same with single patches.
+//! them are tried, and that settles it if their bounds do. Where there are many, the search starts from no patch, from
+//! all patches and from what single rules propose, the best of these first. It switches whole families on and off while
+//! that helps (patches that work on pieces of the same concatenation gain little alone), removes patches that make no
+//! difference, and then does the same with single patches.
 
 use crate::families::families;
 use crate::{Action, Patch};
@@ -204,8 +205,8 @@ impl<F: FnMut(&[Patch], u64) -> Evaluation> Search<'_, F> {
         self.asked >= self.effort.sets || self.ran_out.is_some()
     }
 
-    /// What a set needs, as far as that is less than `below`: otherwise no more than that it is not. More than anything if it is not known and there
-    /// is no work left to find out.
+    /// What a set needs, as far as that is less than `below`: otherwise no more than that it is not. More than anything
+    /// if it is not known and there is no work left to find out.
     fn needs(&mut self, set: &[bool], below: u64) -> u64 {
         match self.known.get(set) {
             None => {}

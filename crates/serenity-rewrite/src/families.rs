@@ -4,8 +4,8 @@ use crate::{Action, Patch};
 use serenity_ir::{Graph, OpId};
 use std::collections::BTreeMap;
 
-/// Groups of patches by their places in `patches`: those that take pieces of one tensor, or of what another of the group writes. A concatenation
-/// is gone only when all its readers take the pieces.
+/// Groups of patches by their places in `patches`: those that take pieces of one tensor, or of what another of the
+/// group writes. A concatenation is gone only when all its readers take the pieces.
 pub(crate) fn families(graph: &Graph, patches: &[Patch]) -> Vec<Vec<usize>> {
     let place: BTreeMap<OpId, usize> = patches
         .iter()

@@ -1,8 +1,9 @@
 //! Folds zeros around the input of a convolution into its padding `same`.
 //!
-//! A convolution adds up products of weights and elements. Padding `same` leaves out the products whose element lies outside the input;
-//! an explicit `PAD` puts a zero there, so the product is zero and changes no sum. Both are the same, bit for bit, where the
-//! windows begin at the same places: [`same_results`]. For numbers stored as integers, zero is the zero point.
+//! A convolution adds up products of weights and elements. Padding `same` leaves out the products whose element lies
+//! outside the input; an explicit `PAD` puts a zero there, so the product is zero and changes no sum. Both are the
+//! same, bit for bit, where the windows begin at the same places: [`same_results`]. For numbers stored as integers,
+//! zero is the zero point.
 
 use crate::same_padding::same_results;
 use crate::{Action, Change, Patch, Rule, Settings, short_name};
@@ -131,8 +132,8 @@ fn is_folding_reader(graph: &Graph, id: OpId, zeros: &Zeros) -> bool {
         && gives_same_results(graph, op, zeros) == Some(true)
 }
 
-/// Weights that are known before the run can be told to be finite: infinity times zero is no zero. Weights of another kind than the
-/// elements make a runtime turn the elements into that kind first, by rules of its own.
+/// Weights that are known before the run can be told to be finite: infinity times zero is no zero. Weights of another
+/// kind than the elements make a runtime turn the elements into that kind first, by rules of its own.
 fn has_fixed_filter(graph: &Graph, op: &Op, elements: &Tensor) -> bool {
     let computed = op.operand(1);
     let is_fixed =

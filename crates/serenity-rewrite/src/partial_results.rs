@@ -1,10 +1,11 @@
 //! Partial results of integers: how wide they must be, and how far the sum may then be off.
 //!
-//! A quantised convolution of pieces rounds each partial result to its own scale and then every sum of them, which the convolution of the whole does
-//! once. So this is no identity, and made only if asked for. Scales are chosen so that nothing is cut off whatever the input: a product `w (x - z)` lies
-//! between its values at the least and the largest `x`, and both are summed up over all weights of an output channel. Then an error comes from rounding
-//! alone. Whatever the kernels, one rounding is off by less than a step: half a step to the nearest, and less than half a step where a multiplication
-//! was rounded before. The errors add up, and an activation makes none of them larger.
+//! A quantised convolution of pieces rounds each partial result to its own scale and then every sum of them, which the
+//! convolution of the whole does once. So this is no identity, and made only if asked for. Scales are chosen so that
+//! nothing is cut off whatever the input: a product `w (x - z)` lies between its values at the least and the largest
+//! `x`, and both are summed up over all weights of an output channel. Then an error comes from rounding alone. Whatever
+//! the kernels, one rounding is off by less than a step: half a step to the nearest, and less than half a step where a
+//! multiplication was rounded before. The errors add up, and an activation makes none of them larger.
 
 use crate::{NewConstant, Rewriting};
 use serenity_ir::{Constant, ElementType, Graph, OpId, Operator, Quantization, Tensor, TensorId};

@@ -5,9 +5,10 @@ use serenity_ir::{Padding, Window};
 /// How many results there are along an axis if so many zeros before and after it, and a window that
 /// stays inside, are what `same` would do; `None` if they are not.
 ///
-/// The window that makes result `o` begins at `o * stride` of what is padded, so at `o * stride - before` of what is not; under `same`
-/// at `o * stride - total / 2`. So where `before` is `total / 2`, all windows look at the same elements, or at zeros. What
-/// is added behind may be more than `same` would add, as long as no further window finds room there.
+/// The window that makes result `o` begins at `o * stride` of what is padded, so at `o * stride - before` of what is
+/// not; under `same` at `o * stride - total / 2`. So where `before` is `total / 2`, all windows look at the same
+/// elements, or at zeros. What is added behind may be more than `same` would add, as long as no further window finds
+/// room there.
 pub(crate) fn same_results(window: Window, size: u64, [before, after]: [u64; 2]) -> Option<u64> {
     let [size, before, after] = [size, before, after].map(|number| i64::try_from(number).ok());
     let (size, zeros) = (size?, Padding::Explicit { before: before?, after: after? });

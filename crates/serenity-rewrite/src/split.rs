@@ -7,13 +7,13 @@ use crate::{Action, Patch, Rule, Settings, short_name};
 use serenity_ir::{Graph, OpId, Operator, Role, TensorId};
 use std::collections::BTreeMap;
 
-/// A convolution (or another product with constant weights) of a concatenation is the sum of the convolutions of its pieces: the paper's
-/// channel-wise partitioning, equations 3 to 6 and figure 9.
+/// A convolution (or another product with constant weights) of a concatenation is the sum of the convolutions of its
+/// pieces: the paper's channel-wise partitioning, equations 3 to 6 and figure 9.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChannelPartitioning;
 
-/// A depthwise convolution of a concatenation is the concatenation of the depthwise convolutions of its pieces: the paper's kernel-wise
-/// partitioning, equations 7 and 8 and figure 9.
+/// A depthwise convolution of a concatenation is the concatenation of the depthwise convolutions of its pieces: the
+/// paper's kernel-wise partitioning, equations 7 and 8 and figure 9.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelPartitioning;
 

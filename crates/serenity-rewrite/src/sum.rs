@@ -1,7 +1,8 @@
 //! The rule for sums of many terms: it proposes to add the terms one by one.
 //!
-//! Addition is associative and commutative up to rounding, so the terms of a sum may be added in any order, each as soon as it exists, into one
-//! accumulator. A term that nobody else reads is gone once it is added; a sum that waits for all its terms holds all of them.
+//! Addition is associative and commutative up to rounding, so the terms of a sum may be added in any order, each as
+//! soon as it exists, into one accumulator. A term that nobody else reads is gone once it is added; a sum that waits
+//! for all its terms holds all of them.
 
 use crate::{Action, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
@@ -132,7 +133,8 @@ fn has_like_terms(graph: &Graph, op: &Op) -> bool {
         && !op.has_constants()
 }
 
-/// Of each of its inputs: the addition that writes it, if this op alone reads it, once and as it is. All at once, because a sum may have thousands of terms.
+/// Of each of its inputs: the addition that writes it, if this op alone reads it, once and as it is. All at once,
+/// because a sum may have thousands of terms.
 fn inner_additions(graph: &Graph, reader: OpId) -> Vec<Option<OpId>> {
     let op = graph.op(reader);
     let mut reads: BTreeMap<TensorId, usize> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! How many networks a second an architecture search can ask for the least peak of.
 //!
-//! `cargo bench -p serenity-schedule --bench oracle` asks for networks of eight cells of twenty ops. From one question to the next, one op
-//! of one cell gets other inputs and another size. All questions are asked twice: each from nothing, and to an
-//! oracle that remembers; the answers must be the same.
+//! `cargo bench -p serenity-schedule --bench oracle` asks for networks of eight cells of twenty ops. From one question
+//! to the next, one op of one cell gets other inputs and another size. All questions are asked twice: each from
+//! nothing, and to an oracle that remembers; the answers must be the same.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

@@ -132,7 +132,8 @@ impl Level {
         self.sets.memory() + self.orders_memory
     }
 
-    /// Adds the orders of `more`, continued by a step that needs `during`, to those of set `set`. `None` if there are 2^128 or more.
+    /// Adds the orders of `more`, continued by a step that needs `during`, to those of set `set`. `None` if there are
+    /// 2^128 or more.
     fn add(&mut self, set: usize, more: &[(u64, u128)], during: u64, merged: &mut Counts) -> Option<()> {
         /// A list beside the entries it holds: its place in the column, and what the allocator keeps for it.
         const LIST: usize = size_of::<Counts>() + 16;

@@ -53,8 +53,8 @@ pub(crate) enum Solved {
     Stopped { reason: StopReason, at_least: u64 },
 }
 
-/// Schedules each of `pieces` with `solve` and concatenates the results. From the piece on that `solve` does not finish, the order is that
-/// of `incumbent`: any order of the whole runs through the pieces one after the other.
+/// Schedules each of `pieces` with `solve` and concatenates the results. From the piece on that `solve` does not
+/// finish, the order is that of `incumbent`: any order of the whole runs through the pieces one after the other.
 pub(crate) fn conquer(
     problem: &Problem,
     pieces: &[Vec<u32>],

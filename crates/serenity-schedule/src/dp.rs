@@ -17,8 +17,8 @@
 //! | `T`, the limit on a search step | `step_limit` |
 //! | `s*`, `mu*` (equation 1; line 27) | [`Outcome::Solution`] |
 //!
-//! There are at most `2^n` sets, each is extended by at most `n` ops: `O(n * 2^n)` for the whole, far less for real networks, whose
-//! precedence leaves few sets.
+//! There are at most `2^n` sets, each is extended by at most `n` ops: `O(n * 2^n)` for the whole, far less for real
+//! networks, whose precedence leaves few sets.
 //!
 //! Under a soft budget, partial schedules that exceed it are dropped. Then no complete schedule may remain; the least peak that
 //! was dropped is a lower bound for all of them.

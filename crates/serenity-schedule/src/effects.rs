@@ -1,8 +1,8 @@
 //! The buffers that each op allocates and frees, laid out for the inner loops of the searches.
 //!
-//! Most buffers have one writer, and many one reader: then running that op changes the memory in use by a constant. Of the others the
-//! writers (readers) are kept as words of a bit set, so that one comparison answers for up to 64 ops. The set is that of the buffer,
-//! not of all ops but one: a buffer of many readers would need as many sets.
+//! Most buffers have one writer, and many one reader: then running that op changes the memory in use by a constant. Of
+//! the others the writers (readers) are kept as words of a bit set, so that one comparison answers for up to 64 ops.
+//! The set is that of the buffer, not of all ops but one: a buffer of many readers would need as many sets.
 
 use crate::Buffer;
 

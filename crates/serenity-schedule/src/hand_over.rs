@@ -1,17 +1,21 @@
 //! Ops that may write one buffer over another.
 //!
-//! Let op `u` be the only writer of `new`, a reader of `old`, and both of one size. If all others that read `old` have run, `u` may write `new` over it: the two are one while it runs. With several such
-//! pairs, each buffer takes part once. So after a set `X` of ops, `u` saves the bytes of the most pairs that fit side by side, of those whose `old` nobody else waits for:
+//! Let op `u` be the only writer of `new`, a reader of `old`, and both of one size. If all others that read `old` have
+//! run, `u` may write `new` over it: the two are one while it runs. With several such pairs, each buffer takes part
+//! once. So after a set `X` of ops, `u` saves the bytes of the most pairs that fit side by side, of those whose `old`
+//! nobody else waits for:
 //!
 //! ```text
 //! during(X,u) = f(X) + sizes that u brings to life - s(X,u)
 //! ```
 //!
-//! `u` lets go every `old` that it writes over, so f is what it was, and `s(X,u)` is at most what `u` brings to life and what it lets go: whoever asks for these two is told both less `s(X,u)`. What has run
-//! decides, not in which order, so every algorithm that goes from set to set counts right. `s(X,u)` grows with `X`.
+//! `u` lets go every `old` that it writes over, so f is what it was, and `s(X,u)` is at most what `u` brings to life
+//! and what it lets go: whoever asks for these two is told both less `s(X,u)`. What has run decides, not in which
+//! order, so every algorithm that goes from set to set counts right. `s(X,u)` grows with `X`.
 //!
-//! **What is settled.** Where `u` reads `old` last in every order, the pair is *certain*. If the certain pairs of an op let it save as much as all its pairs could, then it saves just that, whatever has run:
-//! the two buffers of each chosen pair are made one, and the others are forgotten. Only what is left depends on the order.
+//! **What is settled.** Where `u` reads `old` last in every order, the pair is *certain*. If the certain pairs of an op
+//! let it save as much as all its pairs could, then it saves just that, whatever has run: the two buffers of each
+//! chosen pair are made one, and the others are forgotten. Only what is left depends on the order.
 
 use crate::{Buffer, OpIndex, bits};
 use serenity_search::most_pairs;
@@ -94,7 +98,8 @@ impl HandOvers {
         self.most_saved(op) + self.settled.get(&op).copied().unwrap_or(0)
     }
 
-    /// Those of `ops`, which run after `done`, by their positions in `ops`. Where somebody else reads `old` later, there are none.
+    /// Those of `ops`, which run after `done`, by their positions in `ops`. Where somebody else reads `old` later,
+    /// there are none.
     pub(crate) fn of_segment(&self, done: &[u64], ops: &[u32]) -> Self {
         let local = |op: u32| ops.binary_search(&op).ok().map(|i| i as u32);
         let within = |pair: &Pair| {
@@ -112,8 +117,8 @@ impl HandOvers {
         Self { by_op, settled: BTreeMap::new() }
     }
 
-    /// Makes one of the two buffers of every pair that is settled, and returns what is left. `have_run(others, op)`: have all these run whenever
-    /// `op` runs?
+    /// Makes one of the two buffers of every pair that is settled, and returns what is left. `have_run(others, op)`:
+    /// have all these run whenever `op` runs?
     pub(crate) fn settle(
         hand_overs: &[HandOver],
         buffers: &mut [Buffer],
@@ -163,7 +168,8 @@ fn chosen<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Vec<(usize, usize)> 
     most_pairs(&pairs).into_iter().map(|(new, old)| (new as usize, old as usize)).collect()
 }
 
-/// The two sides of a pair have one size: the most bytes are those of the most pairs of each size, and pairs of different sizes have no side in common.
+/// The two sides of a pair have one size: the most bytes are those of the most pairs of each size, and pairs of
+/// different sizes have no side in common.
 fn shared<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> u64 {
     let pairs: Vec<&Pair> = pairs.into_iter().collect();
     if let [pair] = pairs[..] {

@@ -1,8 +1,9 @@
 //! The least peak of one problem after another that resemble each other, as an architecture search asks for it.
 //!
-//! A problem is divided at its cut nodes ([`divide`](crate::divide)); its least peak is the largest of the pieces'. What is known of a piece is kept
-//! by its content, whatever memory lies around it and wherever it stands. So after a small change only the pieces that it
-//! touches are searched anew, and of those only the ones that may need more than another piece does for certain.
+//! A problem is divided at its cut nodes ([`divide`](crate::divide)); its least peak is the largest of the pieces'.
+//! What is known of a piece is kept by its content, whatever memory lies around it and wherever it stands. So after a
+//! small change only the pieces that it touches are searched anew, and of those only the ones that may need more than
+//! another piece does for certain.
 
 use crate::segment::Stretch;
 use crate::{Buffer, Options, Problem, bits, bounds, divide, exact, heuristic, schedule, walk};

@@ -309,8 +309,9 @@ impl Problem {
         }
     }
 
-    /// Lays out what follows from the writers and readers of every buffer, and puts them in topological order. Whoever asks whether
-    /// some writer or all readers have run is then answered by the first of the former, or the last of the latter, most of the time.
+    /// Lays out what follows from the writers and readers of every buffer, and puts them in topological order. Whoever
+    /// asks whether some writer or all readers have run is then answered by the first of the former, or the last of the
+    /// latter, most of the time.
     fn index_buffers(&mut self) {
         self.effects = Effects::new(&self.writes, &self.reads, &self.buffers);
         let mut position = vec![0; self.len()];
@@ -437,8 +438,8 @@ impl Problem {
 
     /// The problem with time running backwards: an order has the same peak as its reverse has here.
     ///
-    /// What must run before runs after, what brings to life lets go. With `X` the ops run so far, `f` here is `f` of the others there,
-    /// and `during(X, u) = f(X) + allocated = f(X + u) + freed` is the same in both directions.
+    /// What must run before runs after, what brings to life lets go. With `X` the ops run so far, `f` here is `f` of
+    /// the others there, and `during(X, u) = f(X) + allocated = f(X + u) + freed` is the same in both directions.
     pub(crate) fn reversed(&self) -> Self {
         let turned = |buffer: &Buffer| Buffer {
             bytes: buffer.bytes,

@@ -1,24 +1,32 @@
 //! Finds the least peak where ops need less while they run than the buffers they allocate.
 //!
-//! An op that may write its result over what it reads can do so if it is the last that reads it: in some orders, not in others ([hand-overs](crate::HandOver)). Other savings are sure: so many bytes while the op
-//! runs, whatever has run before. With `s(X,u)` the bytes that `u` saves in either way after `X`,
+//! An op that may write its result over what it reads can do so if it is the last that reads it: in some orders, not in
+//! others ([hand-overs](crate::HandOver)). Other savings are sure: so many bytes while the op runs, whatever has run
+//! before. With `s(X,u)` the bytes that `u` saves in either way after `X`,
 //!
 //! ```text
 //! during(X,u) = max(f(X), f(X + u), f(X) + sizes that u brings to life - s(X,u))
 //! ```
 //!
-//! depends on the set alone, as everything else does: the sets of executed ops with the least peak at which each can be reached, lowest first, settle it.
+//! depends on the set alone, as everything else does: the sets of executed ops with the least peak at which each can be
+//! reached, lowest first, settle it.
 //!
-//! **Moves that cost nothing.** Let all that happened be within `t`, `during(X,u) <= t` and `f(X + u) <= f(X)`. Then `u` may run at once: take any order within `t` from `X` on, and move `u` to its front. `f` is submodular, so
-//! every set is passed with `u` in it at no more than before. Another op `w` brings no more to life, and saves as much of that as before: whatever had run has run, and what it reads it still keeps in use.
+//! **Moves that cost nothing.** Let all that happened be within `t`, `during(X,u) <= t` and `f(X + u) <= f(X)`. Then
+//! `u` may run at once: take any order within `t` from `X` on, and move `u` to its front. `f` is submodular, so every
+//! set is passed with `u` in it at no more than before. Another op `w` brings no more to life, and saves as much of
+//! that as before: whatever had run has run, and what it reads it still keeps in use.
 //!
-//! **Valleys.** Rule R1 holds as it stands: `T ∪ C_i` in place of `C_i` lets every op run later. So where something as low as the start is reached, the search goes on from the lowest set between, if the ops that lead there do so
-//! within the same peak: by R3 they do if savings are sure, and otherwise it is seen.
+//! **Valleys.** Rule R1 holds as it stands: `T ∪ C_i` in place of `C_i` lets every op run later. So where something as
+//! low as the start is reached, the search goes on from the lowest set between, if the ops that lead there do so within
+//! the same peak: by R3 they do if savings are sure, and otherwise it is seen.
 //!
-//! **Waypoints.** If every op saves the same `s(u)` after whatever set, rules R4 and R5 hold as they stand. Of a chain `C_i` that comes to run `u`, they take `C_i ∩ M` or `C_i ∪ M` instead, with `u` begun in it; `f` is
-//! submodular on sets of ops begun and ended, and at the waypoint `M` none is under way, so `f` after, before and with `u` begun is at most what it was, and `s(u)` comes off on both sides. So the problem in which all savings are sure falls
-//! into parts. Its least peak is a bound for the one in which some are not; if an order of it saves all that this one has, it is the answer. An op that reads but one tensor saves nothing by a saving that it should
-//! not have: what it does not let go is in use after it, and that counts as well.
+//! **Waypoints.** If every op saves the same `s(u)` after whatever set, rules R4 and R5 hold as they stand. Of a chain
+//! `C_i` that comes to run `u`, they take `C_i ∩ M` or `C_i ∪ M` instead, with `u` begun in it; `f` is submodular on
+//! sets of ops begun and ended, and at the waypoint `M` none is under way, so `f` after, before and with `u` begun is
+//! at most what it was, and `s(u)` comes off on both sides. So the problem in which all savings are sure falls into
+//! parts. Its least peak is a bound for the one in which some are not; if an order of it saves all that this one has,
+//! it is the answer. An op that reads but one tensor saves nothing by a saving that it should not have: what it does
+//! not let go is in use after it, and that counts as well.
 
 mod reached;
 
@@ -69,7 +77,8 @@ impl Until {
     }
 }
 
-/// The order of least peak of a problem with hand-overs. If it is not found within the limits, the best of the orders that are found without a look at what these save.
+/// The order of least peak of a problem with hand-overs. If it is not found within the limits, the best of the orders
+/// that are found without a look at what these save.
 pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
     // The other half of the work is for an order, should there be none.
     let moves = watch.left().work.map_or(u64::MAX, |work| work / 2);
@@ -131,7 +140,8 @@ impl<'a> Costs<'a> {
         self.search(found.at_least, until, watch)
     }
 
-    /// The least peak if ops save all that they can, late or not, from part to part between waypoints: a bound for those that do not.
+    /// The least peak if ops save all that they can, late or not, from part to part between waypoints: a bound for
+    /// those that do not.
     fn in_parts(&self, floor: u64, until: Until, memo: &Memo, watch: &mut Watch) -> WithSavings {
         let whole = self.problem.without_hand_overs();
         let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
@@ -252,7 +262,8 @@ impl<'a> Costs<'a> {
         Valley::None { at_least: root.peak }
     }
 
-    /// The lowest set on the `way` from the root, of this peak; `None` if it cannot be reached within the same peak, because what leads there runs too early to save.
+    /// The lowest set on the `way` from the root, of this peak; `None` if it cannot be reached within the same peak,
+    /// because what leads there runs too early to save.
     fn committed(&self, root: &Set, way: &[u32], peak: u64) -> Option<Valley> {
         let ops = commit::kept(self.problem, (&root.done, root.in_use), way, way);
         let mut set = Set { ops: Vec::new(), ..root.clone() };

@@ -32,8 +32,9 @@ impl Segment {
 }
 
 impl Problem {
-    /// The problem of running `ops` after `done` (with `in_use` = f of `done`). Buffers that the segment brings to life or lets go
-    /// keep their roles; those in use before it and not let go in it are always in use; all others do not exist.
+    /// The problem of running `ops` after `done` (with `in_use` = f of `done`). Buffers that the segment brings to life
+    /// or lets go keep their roles; those in use before it and not let go in it are always in use; all others do not
+    /// exist.
     pub(crate) fn segment(&self, done: &[u64], in_use: u64, ops: &[u32]) -> Segment {
         let Stretch { predecessors, buffers, base, ops } = self.stretch(done, in_use, ops);
         let mut problem = Self::assemble(predecessors, buffers, base);

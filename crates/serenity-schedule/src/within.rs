@@ -1,8 +1,9 @@
 //! All orders within a budget: how many partial schedules a search over them keeps, and some of them, each drawn with
 //! equal probability.
 //!
-//! The sets of executed ops that orders within the budget pass are found level by level, as the dynamic programming does. From the last to the first, the number of
-//! ways to go on from a set is the sum over its moves; a walk from the empty set that takes every move with the share of the ways behind it draws all orders alike.
+//! The sets of executed ops that orders within the budget pass are found level by level, as the dynamic programming
+//! does. From the last to the first, the number of ways to go on from a set is the sum over its moves; a walk from the
+//! empty set that takes every move with the share of the ways behind it draws all orders alike.
 
 use crate::distribution::CountError;
 use crate::rng::{Rng, hash_keys};

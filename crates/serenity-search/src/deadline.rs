@@ -4,8 +4,8 @@ use crate::Instant;
 use std::time::Duration;
 
 /// The end of a time limit: it has passed when so much time has gone by, *and* the process has used so much of a
-/// processor, where the platform tells. So a machine that is busy with other things cuts a search short where an idle one does. Threads that run
-/// at the same time use a processor each, and do not shorten the time.
+/// processor, where the platform tells. So a machine that is busy with other things cuts a search short where an idle
+/// one does. Threads that run at the same time use a processor each, and do not shorten the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
     wall: Instant,

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most of these pairs `(new, old)` of which no two have a side in common. Which ones is settled by the order of the numbers alone, not by
-/// the order of the list.
+/// The most of these pairs `(new, old)` of which no two have a side in common. Which ones is settled by the order of
+/// the numbers alone, not by the order of the list.
 ///
-/// Pairs are taken up one `new` after the other, each by a shortest alternating path (Berge: where there is none, there is no larger choice). A
-/// `new` or an `old` that is part of the choice stays so, whatever comes later.
+/// Pairs are taken up one `new` after the other, each by a shortest alternating path (Berge: where there is none, there
+/// is no larger choice). A `new` or an `old` that is part of the choice stays so, whatever comes later.
 pub fn most_pairs(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
     if pairs.len() < 2 {
         return pairs.to_vec();

@@ -46,7 +46,8 @@ pub struct Watch<'a> {
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// Words of memory that may be touched between two looks at the clock: a fraction of a millisecond, and at most half a megabyte of tables.
+/// Words of memory that may be touched between two looks at the clock: a fraction of a millisecond, and at most half a
+/// megabyte of tables.
 const LOOK_EVERY: u64 = 1 << 16;
 
 impl<'a> Watch<'a> {

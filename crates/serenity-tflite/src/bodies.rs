@@ -33,7 +33,8 @@ const SECOND: &[(u8, BodySlots)] = &[
     (23, BodySlots::Vector(0)),       // StablehloCaseOptions
 ];
 
-/// Finds out which sub-graphs each operator runs. No sub-graph may run itself, not even by way of others: the runtimes would never end.
+/// Finds out which sub-graphs each operator runs. No sub-graph may run itself, not even by way of others: the runtimes
+/// would never end.
 pub(crate) fn resolve(sub_graphs: &mut [SubGraph], bytes: &[u8], budget: &mut Budget) -> Result<(), Error> {
     let count = sub_graphs.len();
     for (index, sub_graph) in sub_graphs.iter_mut().enumerate() {

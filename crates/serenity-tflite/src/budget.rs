@@ -1,8 +1,8 @@
 //! A limit on what a file may make us allocate.
 //!
-//! Flatbuffers may use one part many times: a small file can name one long vector from thousands of tables, and reading them all would
-//! take its size squared. Real writers hardly share anything, so what is read is counted, and a file that goes far beyond its own
-//! length is refused.
+//! Flatbuffers may use one part many times: a small file can name one long vector from thousands of tables, and reading
+//! them all would take its size squared. Real writers hardly share anything, so what is read is counted, and a file
+//! that goes far beyond its own length is refused.
 
 use crate::Error;
 

@@ -53,7 +53,8 @@ impl Buffers {
     }
 }
 
-/// Start and size of bytes behind the flatbuffer. The runtimes take a start of 0 or 1 for none, since converters write 1 as a placeholder.
+/// Start and size of bytes behind the flatbuffer. The runtimes take a start of 0 or 1 for none, since converters write
+/// 1 as a placeholder.
 fn outside(table: &Table, place: impl Fn() -> String) -> Result<Option<(u64, u64)>, Error> {
     let start: u64 = table.number(buffer::OFFSET, 0).at(&place)?;
     let size: u64 = table.number(buffer::SIZE, 0).at(&place)?;

@@ -1,7 +1,7 @@
 //! The metadata `model_control_dependencies`: pairs of operators of which one must run before the other.
 //!
-//! The format is a version (1), then for each sub-graph the number of pairs and the pairs. Counts are varints of seven bits a byte,
-//! operator numbers are signed and zigzag-encoded.
+//! The format is a version (1), then for each sub-graph the number of pairs and the pairs. Counts are varints of seven
+//! bits a byte, operator numbers are signed and zigzag-encoded.
 
 /// The metadata's name.
 pub(crate) const CONTROL_DEPENDENCIES: &str = "model_control_dependencies";

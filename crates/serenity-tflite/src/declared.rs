@@ -1,8 +1,9 @@
 //! Shapes that operators make of what they are given: a file that declares others is refused.
 //!
-//! A runtime either works them out itself, and needs other memory than the file says, or believes the file and writes past the end of a tensor. Either way a plan would be wrong.
-//! Nothing is said of extents that are open before the run (-1 in the signature, 1 where a runtime looks), of tensors without dimensions, nor of operators that are not listed here.
-//! Most models leave their batch open; at the one that they declare, the rest must fit all the same.
+//! A runtime either works them out itself, and needs other memory than the file says, or believes the file and writes
+//! past the end of a tensor. Either way a plan would be wrong. Nothing is said of extents that are open before the run
+//! (-1 in the signature, 1 where a runtime looks), of tensors without dimensions, nor of operators that are not listed
+//! here. Most models leave their batch open; at the one that they declare, the rest must fit all the same.
 
 use serde_json::Value;
 use serenity_ir::{Call, Graph, OpId, Operator, Padding, TensorId, Window, counted_product, from_front};

@@ -1,9 +1,9 @@
 //! Reading flatbuffers that nobody has verified.
 //!
-//! A flatbuffer is a heap of *tables*. A table begins with the distance back to its *vtable*, which says for every field (a
-//! numbered slot) how far into the table it lies; slots that are missing or 0 are absent. Strings, vectors and other tables are fields
-//! that hold the distance forward to what they mean. Here each of these steps is checked when it is taken, so no pass
-//! ahead of reading is needed, and what is never read can do no harm.
+//! A flatbuffer is a heap of *tables*. A table begins with the distance back to its *vtable*, which says for every
+//! field (a numbered slot) how far into the table it lies; slots that are missing or 0 are absent. Strings, vectors and
+//! other tables are fields that hold the distance forward to what they mean. Here each of these steps is checked when
+//! it is taken, so no pass ahead of reading is needed, and what is never read can do no harm.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
 //! Custom options: most writers make a `FlexBuffers` map of them, numbers by name.
 //!
-//! Such a buffer is read from its end: the width of its root in bytes, the type of the root, the root. A map is a list of values, each of the same width, with a list of their types behind it and,
-//! in front, its length, the width of its keys, and where these are. Places are told by how far back they are.
+//! Such a buffer is read from its end: the width of its root in bytes, the type of the root, the root. A map is a list
+//! of values, each of the same width, with a list of their types behind it and, in front, its length, the width of its
+//! keys, and where these are. Places are told by how far back they are.
 
 use serde_json::Value;
 use serenity_ir::Attributes;

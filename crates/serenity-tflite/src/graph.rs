@@ -1,11 +1,12 @@
 //! From the file's tables to a graph of activations.
 //!
-//! Ops stand for operators one by one, in the file's order, and are named after their first output, since the format has no names for them.
-//! Tensors keep the file's order; constants and variables are left out; at the end come made-up tensors of 0 bytes,
-//! which keep operators on the same state in order. Further choices:
+//! Ops stand for operators one by one, in the file's order, and are named after their first output, since the format
+//! has no names for them. Tensors keep the file's order; constants and variables are left out; at the end come made-up
+//! tensors of 0 bytes, which keep operators on the same state in order. Further choices:
 //! - A graph input or output that is a constant or a variable is no activation, so the graph does not list it.
 //! - A tensor without elements that nothing writes is an empty constant.
-//! - What an Ethos-U operator reads and nothing writes is the working memory of that processor: it is there from the start, as an input is.
+//! - What an Ethos-U operator reads and nothing writes is the working memory of that processor: it is there from the
+//!   start, as an input is.
 //! - The output of `VAR_HANDLE` counts 0 bytes: TFLM keeps that handle in the operator's own data, outside the arena.
 
 use crate::attributes;
@@ -138,8 +139,9 @@ fn held_for_want_of_knowledge(
 /// The operator into which Arm's compiler for Ethos-U processors turns all that runs there.
 const ETHOS_U: &str = "CUSTOM:ethos-u";
 
-/// Goes through the operators as the runtime does: what is not there when it is read can only be an empty constant, or the working memory of a processor. Returns the operators
-/// that remain if those on constants alone are folded, and that memory.
+/// Goes through the operators as the runtime does: what is not there when it is read can only be an empty constant, or
+/// the working memory of a processor. Returns the operators that remain if those on constants alone are folded, and
+/// that memory.
 fn trace_values(
     index: usize,
     sub_graph: &SubGraph,

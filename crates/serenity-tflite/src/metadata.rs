@@ -122,7 +122,8 @@ pub struct OfflinePlan {
 }
 
 impl OfflinePlan {
-    /// Reads the metadata's bytes as TFLM does: whatever they say of their version and of the number of sub-graphs, and whatever follows the last offset. `None` if they end before it.
+    /// Reads the metadata's bytes as TFLM does: whatever they say of their version and of the number of sub-graphs, and
+    /// whatever follows the last offset. `None` if they end before it.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let mut words = words.iter().map(|&word| i32::from_le_bytes(word));

@@ -133,7 +133,8 @@ impl Model {
         self.options.fold_constants
     }
 
-    /// One graph of activations for each sub-graph; the first is the model's own, the others are bodies or entry points of their own.
+    /// One graph of activations for each sub-graph; the first is the model's own, the others are bodies or entry points
+    /// of their own.
     pub fn graphs(&self) -> &[Graph] {
         &self.graphs
     }

@@ -7,10 +7,11 @@
 //! | the random generator | random operators |
 //! | anything else | custom operators that are not known to be pure, operators newer than our list, delegates |
 //!
-//! Two reads may change places; a write keeps its place among the other accesses. A handle is known by the container and shared name (or table number) of the
-//! operator that makes it. If one handle of a sub-graph comes from elsewhere, it may mean any resource, and then all resources
-//! of the sub-graph are one state. Custom operators keep their order among each other, not towards the rest. Those of the TFLM
-//! signal library and of `MediaPipe` are free: what they remember belongs to one operator alone, and that runs once in each run, wherever it stands.
+//! Two reads may change places; a write keeps its place among the other accesses. A handle is known by the container
+//! and shared name (or table number) of the operator that makes it. If one handle of a sub-graph comes from elsewhere,
+//! it may mean any resource, and then all resources of the sub-graph are one state. Custom operators keep their order
+//! among each other, not towards the rest. Those of the TFLM signal library and of `MediaPipe` are free: what they
+//! remember belongs to one operator alone, and that runs once in each run, wherever it stands.
 //!
 //! `CALL_ONCE`, and operators whose bodies touch any state, keep their place towards everything above.
 

@@ -38,8 +38,8 @@ pub struct FileTensor {
     pub storage: Storage,
     /// What the stored integers stand for, if it is quantised.
     pub quantization: Option<Quantization>,
-    /// Is this all there is to say of it? Not so if it is stored sparsely, lies in another file, or is quantised in a way of its own: then
-    /// no part of it can be described.
+    /// Is this all there is to say of it? Not so if it is stored sparsely, lies in another file, or is quantised in a
+    /// way of its own: then no part of it can be described.
     pub is_plain: bool,
     pub(crate) type_code: i8,
     pub(crate) position: usize,

@@ -1,9 +1,10 @@
 //! A lower bound on the traffic of one order, whatever is kept and dropped.
 //!
-//! Keeping a gap saves a read; keeping all gaps of a version saves a write too. The write is shared out among the gaps of its version: each
-//! gap that is dropped pays its share, and as all shares together make one write, a plan pays no more than it really does. What is left is to
-//! keep gaps of the greatest worth, where at no step more is kept than fits: allowed to keep parts of buffers, that is a flow.
-//! Every sharing-out gives a bound. A good one makes those gaps pay that are dropped, so shares move there from round to round.
+//! Keeping a gap saves a read; keeping all gaps of a version saves a write too. The write is shared out among the gaps
+//! of its version: each gap that is dropped pays its share, and as all shares together make one write, a plan pays no
+//! more than it really does. What is left is to keep gaps of the greatest worth, where at no step more is kept than
+//! fits: allowed to keep parts of buffers, that is a flow. Every sharing-out gives a bound. A good one makes those gaps
+//! pay that are dropped, so shares move there from round to round.
 
 use crate::flow::{Interval, Work, pack};
 use crate::{Demand, Grain};

@@ -23,7 +23,8 @@ pub(crate) struct Gap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) gaps: Range<usize>,
-    /// Must its bytes be written off-chip before any may be dropped? Not if they are there already, or must be stored in any case.
+    /// Must its bytes be written off-chip before any may be dropped? Not if they are there already, or must be stored
+    /// in any case.
     pub(crate) costs_a_write: bool,
 }
 

@@ -1,8 +1,9 @@
-//! The most worth that intervals can have which share a line of limited width, if parts of them may be taken: a flow of greatest profit.
+//! The most worth that intervals can have which share a line of limited width, if parts of them may be taken: a flow of
+//! greatest profit.
 //!
-//! Time is a line of nodes, and an arc that costs nothing leads from each to the next. An interval is an arc over the steps that it covers, as
-//! wide as it is large. Whatever flows from the first node to the last crosses every step, so at most as much as flows lies on intervals there;
-//! and every division of the width is such a flow.
+//! Time is a line of nodes, and an arc that costs nothing leads from each to the next. An interval is an arc over the
+//! steps that it covers, as wide as it is large. Whatever flows from the first node to the last crosses every step, so
+//! at most as much as flows lies on intervals there; and every division of the width is such a flow.
 
 use serenity_search::Limits;
 use std::cmp::Reverse;
@@ -48,8 +49,8 @@ pub(crate) struct Packed {
     pub(crate) most_profit: u128,
 }
 
-/// The most profitable choice of parts of `intervals` of which at most `width` units cover any step. Every arc looked at costs one of `work`; when
-/// there is none left, what is known by then is returned.
+/// The most profitable choice of parts of `intervals` of which at most `width` units cover any step. Every arc looked
+/// at costs one of `work`; when there is none left, what is known by then is returned.
 pub(crate) fn pack(steps: usize, intervals: &[Interval], width: u64, work: &mut Work) -> Packed {
     let mut network = Network::new(steps, intervals);
     let (mut sent, mut profit, mut per_unit) = (0_u64, 0_i128, network.first_price());

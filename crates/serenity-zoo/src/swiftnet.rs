@@ -1,15 +1,16 @@
 //! `SwiftNet`: a network of the paper, reconstructed.
 //!
-//! The paper schedules the cells of `SwiftNet` (Cheng et al., "`SwiftNet`: Using Graph Propagation as Meta-knowledge
-//! to Search Highly Representative Neural Architectures", 2019), a searched network for human presence detection
-//! whose wiring was not published. The cells below are a **reconstruction by search, not the authors' network**: they
-//! have the paper's node counts (21, 19 and 22), and their peaks, before and after rewriting, are the paper's, but for one: the first wiring of cell A, which was
-//! found without looking at what rewriting makes of it, needs less than the paper's then. Another search looked at that as well, and at how many orders are good, and found
-//! the `fitted` one. It has no depthwise convolution of a concatenation, which the paper's second rule rewrites, so a third search asked for that besides, and found the
-//! `mixed` one. That their figures agree is no evidence: they were chosen by them.
+//! The paper schedules the cells of `SwiftNet` (Cheng et al., "`SwiftNet`: Using Graph Propagation as Meta-knowledge to
+//! Search Highly Representative Neural Architectures", 2019), a searched network for human presence detection whose
+//! wiring was not published. The cells below are a **reconstruction by search, not the authors' network**: they have
+//! the paper's node counts (21, 19 and 22), and their peaks, before and after rewriting, are the paper's, but for one:
+//! the first wiring of cell A, which was found without looking at what rewriting makes of it, needs less than the
+//! paper's then. Another search looked at that as well, and at how many orders are good, and found the `fitted` one. It
+//! has no depthwise convolution of a concatenation, which the paper's second rule rewrites, so a third search asked for
+//! that besides, and found the `mixed` one. That their figures agree is no evidence: they were chosen by them.
 //!
-//! `first` is the default: both rules of the paper rewrite it, and it was not chosen by what rewriting makes of it. The paper's evaluation uses `fitted`, because only a cell that has the published
-//! figures can be compared with them.
+//! `first` is the default: both rules of the paper rewrite it, and it was not chosen by what rewriting makes of it. The
+//! paper's evaluation uses `fitted`, because only a cell that has the published figures can be compared with them.
 //!
 //! A cell is a list of nodes, each a 3x3 depthwise or a 1x1 convolution with a fused `ReLU` that reads the
 //! concatenation of earlier nodes. The concatenation stands in the program right before its reader, which is what the

@@ -1,7 +1,8 @@
 //! How long emitted C takes beside TensorFlow Lite for Microcontrollers with its portable kernels, on this machine.
 //!
-//! `cargo bench --bench emitted_time -p serenity-ml` measures models of the collection (`SERENITY_SHARED`, or `../shared` beside the project), compiled by `cc -O2`, with loops and without. The least time of
-//! each counts. The ratio is what to look at: both run on the same machine, one after the other.
+//! `cargo bench --bench emitted_time -p serenity-ml` measures models of the collection (`SERENITY_SHARED`, or
+//! `../shared` beside the project), compiled by `cc -O2`, with loops and without. The least time of each counts. The
+//! ratio is what to look at: both run on the same machine, one after the other.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

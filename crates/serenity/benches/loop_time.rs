@@ -1,7 +1,8 @@
 //! How much longer models with loops take, as estimated and as TensorFlow Lite for Microcontrollers shows it on this machine.
 //!
-//! `cargo bench --bench loop_time -p serenity-ml` measures models of the collection (`SERENITY_SHARED`, or `../shared` beside the project) and built-in networks; `… -- vww` only
-//! those whose name contains the word. Both models of a pair take turns in one run, and the least CPU time of each counts.
+//! `cargo bench --bench loop_time -p serenity-ml` measures models of the collection (`SERENITY_SHARED`, or `../shared`
+//! beside the project) and built-in networks; `… -- vww` only those whose name contains the word. Both models of a pair
+//! take turns in one run, and the least CPU time of each counts.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

@@ -1,7 +1,8 @@
-//! What the default `optimize` takes on real models: CPU time of the whole command's work, model by model, the median and the worst.
+//! What the default `optimize` takes on real models: CPU time of the whole command's work, model by model, the median
+//! and the worst.
 //!
-//! `cargo bench --bench optimize_time -p serenity-ml` measures the collection (`SERENITY_SHARED`, or `../shared` beside the project), and built-in
-//! networks where there is none; `… -- nasnet` only the models whose name contains the word.
+//! `cargo bench --bench optimize_time -p serenity-ml` measures the collection (`SERENITY_SHARED`, or `../shared` beside
+//! the project), and built-in networks where there is none; `… -- nasnet` only the models whose name contains the word.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

@@ -1,8 +1,9 @@
-//! The paper's table of scheduling times: dynamic programming alone, with divide-and-conquer, with adaptive soft budgeting. Beside
-//! them our exact engine.
+//! The paper's table of scheduling times: dynamic programming alone, with divide-and-conquer, with adaptive soft
+//! budgeting. Beside them our exact engine.
 //!
-//! `cargo bench --bench scheduling_time -p serenity-ml` prints the whole table; `… -- swiftnet darts` only the networks whose name
-//! contains one of these words. Times are CPU time of this process, the median of several runs where one is short.
+//! `cargo bench --bench scheduling_time -p serenity-ml` prints the whole table; `… -- swiftnet darts` only the networks
+//! whose name contains one of these words. Times are CPU time of this process, the median of several runs where one is
+//! short.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

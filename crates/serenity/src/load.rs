@@ -6,7 +6,8 @@ use serenity_runtimes::MemoryModel;
 use std::io::Read;
 use std::path::Path;
 
-/// Reads a model: the path of a `.tflite` or `.onnx` model or of a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
+/// Reads a model: the path of a `.tflite` or `.onnx` model or of a `.json` graph, `-` for a graph on standard input, or
+/// `zoo:NAME` for a built-in network.
 ///
 /// # Errors
 /// If it cannot be read, or is not a model. Any bytes give a model or an error.

@@ -47,8 +47,8 @@ pub fn stream(input: &Input, options: &Options, rows: Rows, prefix: &str) -> Res
     })
 }
 
-/// The C of a planned model, the multiplications of a run, and how long it takes by estimate. If its beginning row by row, with the whole input in
-/// memory, takes fewer bytes and no more multiplications, then that.
+/// The C of a planned model, the multiplications of a run, and how long it takes by estimate. If its beginning row by
+/// row, with the whole input in memory, takes fewer bytes and no more multiplications, then that.
 ///
 /// # Errors
 /// If the model cannot be emitted as planned.

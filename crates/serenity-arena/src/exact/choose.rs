@@ -64,8 +64,8 @@ impl Strategy {
         Self { rule, priority }
     }
 
-    /// Adds to `candidates` the items to branch on, the first to be tried first: one of them rests at its lowest offset, or none does.
-    /// `false` if there is no place to branch.
+    /// Adds to `candidates` the items to branch on, the first to be tried first: one of them rests at its lowest
+    /// offset, or none does. `false` if there is no place to branch.
     pub(super) fn choose(
         &self,
         state: &mut State,

@@ -1,7 +1,7 @@
 //! Permissions to share bytes that a target height does not call for.
 //!
-//! Permission makes a problem easier to solve but harder to search: buffers that lie skewed, half over others, are in the way of what
-//! comes later. Where all that is alive fits side by side, they can be done without.
+//! Permission makes a problem easier to solve but harder to search: buffers that lie skewed, half over others, are in
+//! the way of what comes later. Where all that is alive fits side by side, they can be done without.
 
 use crate::{Overlap, Problem, Step};
 use std::collections::BTreeMap;

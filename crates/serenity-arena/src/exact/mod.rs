@@ -1,23 +1,27 @@
 //! The exact planner: a lowest placement, and the proof that there is no lower one.
 //!
-//! The question is always the same: is there a placement within a target height? The search ([`mod@search`]) builds it from the bottom up
-//! ([`state`]). It needs to look only at placements in which every buffer *rests*: on the ground, on something fixed, or on another
-//! buffer, since any placement can be pushed down into such a one without getting higher. For that, two buffers that live together are
-//! an arc: the upper one begins at least so many bytes above the lower one. Mostly that is the size of the lower one; where one may be
-//! written over the other it is less, in that one direction. Pushing down follows the longest paths along the arcs, and these have no
-//! cycle: where an arc has length 0, it leads from the buffer that begins later to the one that begins earlier.
+//! The question is always the same: is there a placement within a target height? The search ([`mod@search`]) builds it
+//! from the bottom up ([`state`]). It needs to look only at placements in which every buffer *rests*: on the ground, on
+//! something fixed, or on another buffer, since any placement can be pushed down into such a one without getting
+//! higher. For that, two buffers that live together are an arc: the upper one begins at least so many bytes above the
+//! lower one. Mostly that is the size of the lower one; where one may be written over the other it is less, in that one
+//! direction. Pushing down follows the longest paths along the arcs, and these have no cycle: where an arc has length
+//! 0, it leads from the buffer that begins later to the one that begins earlier.
 //!
-//! At every node, take a section of time and the lowest offset at which one of its open buffers can rest. Either one of the buffers
-//! that could be there is there, with all open ones it lives with above it, provided that none of those could slide beneath it; or none
-//! is, and each of them rests on a buffer that is still open. These are all cases, so if all fail the target is refuted, and so is
-//! every height below the least that a branch cut off on the way would have needed: the next target.
+//! At every node, take a section of time and the lowest offset at which one of its open buffers can rest. Either one of
+//! the buffers that could be there is there, with all open ones it lives with above it, provided that none of those
+//! could slide beneath it; or none is, and each of them rests on a buffer that is still open. These are all cases, so
+//! if all fail the target is refuted, and so is every height below the least that a branch cut off on the way would
+//! have needed: the next target.
 //!
-//! A branch is cut off where the open buffers of a section, stacked without a gap from the lowest offset on, end above the target
-//! ([`sharing`] takes off what they could share, [`obstacles`] adds what is taken), where a part that looks the same has failed before
-//! ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in nobody's way is placed without branching
-//! ([`questions`]), and parts of time that no open buffer connects are solved one after the other.
+//! A branch is cut off where the open buffers of a section, stacked without a gap from the lowest offset on, end above
+//! the target ([`sharing`] takes off what they could share, [`obstacles`] adds what is taken), where a part that looks
+//! the same has failed before ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in
+//! nobody's way is placed without branching ([`questions`]), and parts of time that no open buffer connects are solved
+//! one after the other.
 //!
-//! Where all of that stalls, a [`beam`] follows many partial placements at once. It proves nothing, but finds placements without slack.
+//! Where all of that stalls, a [`beam`] follows many partial placements at once. It proves nothing, but finds
+//! placements without slack.
 
 mod beam;
 mod choose;

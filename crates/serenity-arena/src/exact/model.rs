@@ -1,9 +1,9 @@
 //! A problem in the form that the search works on.
 //!
-//! Time shrinks to *sections*: only those points matter at which a set of buffers is alive that is not part of a larger one. Two
-//! buffers live together if and only if their ranges of sections meet. Items are numbered by their first section, so that the items
-//! that begin within some sections have consecutive numbers, and everything that lives with an item can be walked without storing
-//! it: the members of its first section, then the items that begin in its others.
+//! Time shrinks to *sections*: only those points matter at which a set of buffers is alive that is not part of a larger
+//! one. Two buffers live together if and only if their ranges of sections meet. Items are numbered by their first
+//! section, so that the items that begin within some sections have consecutive numbers, and everything that lives with
+//! an item can be walked without storing it: the members of its first section, then the items that begin in its others.
 //!
 //! All bytes are `i64`: [`Problem`] keeps them far from overflow.
 

@@ -50,8 +50,8 @@ impl<'a> Permissions<'a> {
 
 /// For each section, the whole cells that obstacles take, from low to high and apart from one another.
 ///
-/// Of a cell that is taken in part the rest may hold the end of an item, so it does not count; nor does a buffer that others may be
-/// written over, or that may be written over others.
+/// Of a cell that is taken in part the rest may hold the end of an item, so it does not count; nor does a buffer that
+/// others may be written over, or that may be written over others.
 pub(super) fn taken_cells(
     problem: &Problem,
     obstacles: &[(Obstacle, Range<usize>)],

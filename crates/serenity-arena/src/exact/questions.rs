@@ -37,8 +37,8 @@ impl State<'_> {
         true
     }
 
-    /// Is there an open item that could still slide beneath this one, where it rests now? Partners that may share its bytes are left
-    /// out: [`Self::shares_from_below`] tells about them.
+    /// Is there an open item that could still slide beneath this one, where it rests now? Partners that may share its
+    /// bytes are left out: [`Self::shares_from_below`] tells about them.
     pub(super) fn may_slide_beneath(&mut self, item: usize) -> bool {
         let lowest = self.lowest[item];
         if self.clear_at[item] == lowest {
@@ -50,8 +50,8 @@ impl State<'_> {
         }
         let model = self.model;
         let it = &model.items[item];
-        // Where nothing open is lower, nothing can be beneath. The sign is negative if some difference is: this loop is hot, and so it
-        // is done several at a time.
+        // Where nothing open is lower, nothing can be beneath. The sign is negative if some difference is: this loop is
+        // hot, and so it is done several at a time.
         let differences = self.floor[it.sections.clone()].iter().map(|&floor| floor - lowest);
         if differences.fold(0, |signs, difference| signs | difference) < 0 {
             for other in model.living_with(item) {

@@ -13,8 +13,9 @@ use serenity_search::{Watch, mix};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// So many items looked at while conclusions are drawn count as one looked at to choose. Each costs about half as much, so this is generous: what a
-/// search may look at was settled before these counted at all, and with an eighth every arena that docs/RESULTS.md states is still reached.
+/// So many items looked at while conclusions are drawn count as one looked at to choose. Each costs about half as much,
+/// so this is generous: what a search may look at was settled before these counted at all, and with an eighth every
+/// arena that docs/RESULTS.md states is still reached.
 const BRIEF_LOOKS: u64 = 8;
 
 pub(super) enum Outcome {
@@ -240,8 +241,9 @@ fn place_unless_tried(state: &mut State, item: usize, tried: &[u32]) -> Result<(
 
 /// What an open part looks like to the search: it fails if and only if any other that looks the same does.
 ///
-/// What is placed matters to open items only by where it lets them rest, which is their `lowest`; with one exception. An open item that may begin where
-/// a placed one does, and is not above it yet, may rest there or on top of it but nowhere between: then where that one lies belongs to the look.
+/// What is placed matters to open items only by where it lets them rest, which is their `lowest`; with one exception.
+/// An open item that may begin where a placed one does, and is not above it yet, may rest there or on top of it but
+/// nowhere between: then where that one lies belongs to the look.
 fn signature(state: &State, sections: &Range<usize>) -> u128 {
     let mut sum = 0_u128;
     let mut add = |look: u64| sum = sum.wrapping_add(u128::from(mix(look)) << 64 | u128::from(look));

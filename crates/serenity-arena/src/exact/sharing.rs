@@ -14,7 +14,8 @@ pub(super) struct Partner {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// The partner may begin this far above or this far below, or more: on one side or on both, less than where it would lie apart.
+    /// The partner may begin this far above or this far below, or more: on one side or on both, less than where it
+    /// would lie apart.
     Beside { above: i64, below: i64 },
     /// Both may begin at the same offset.
     Glue,
@@ -115,8 +116,9 @@ impl Shared {
 
     /// The most bytes, in whole cells, that the open items of a section can save by sharing.
     ///
-    /// What dies in a section lies apart, and so does what begins in it. So a writer shares no more than its own bytes with all that it
-    /// is written over, less those below the lowest of them; and what is written over shares no more than its own bytes.
+    /// What dies in a section lies apart, and so does what begins in it. So a writer shares no more than its own bytes
+    /// with all that it is written over, less those below the lowest of them; and what is written over shares no more
+    /// than its own bytes.
     pub(super) fn saving(&self, section: usize, items: &[Item], is_open: impl Fn(usize) -> bool) -> i64 {
         let open = |pair: &&Pair| is_open(pair.writer) && is_open(pair.over);
         let by = |pairs: &[Pair], whose: fn(&Pair) -> usize, counts_below: bool| -> i64 {

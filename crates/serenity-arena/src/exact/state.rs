@@ -1,8 +1,9 @@
 //! A partial placement, its consequences, and how to undo it.
 //!
-//! Items are placed from the bottom up: one that is placed lies below all open items it lives with, unless those are known to
-//! lie lower still. So an open item has a lowest offset at which it can *rest*: on the ground, on an obstacle, or on a placed item.
-//! Every placement can be pushed down until all rest, without getting higher, so the search looks at no others.
+//! Items are placed from the bottom up: one that is placed lies below all open items it lives with, unless those are
+//! known to lie lower still. So an open item has a lowest offset at which it can *rest*: on the ground, on an obstacle,
+//! or on a placed item. Every placement can be pushed down until all rest, without getting higher, so the search looks
+//! at no others.
 //!
 //! An item may be *refused* at its lowest offset: then it rests on an item that is still open.
 

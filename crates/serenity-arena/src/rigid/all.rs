@@ -1,15 +1,17 @@
 //! Tries all placements of a few units, to prove that none is lower.
 //!
-//! Take a placement within the target whose positions have the least sum. Say that a unit *rests* on another if it could not be one
-//! step lower because of that one alone, or on the ground if it lies at 0 or what lies where it lies keeps it there. If a unit rests
-//! on another, it lies exactly where an interval that is forbidden to it on account of the other ends: the step below is within an
-//! open interval and the position is not, and all intervals end at multiples of the step. Now take all units from which no chain of
-//! such rests leads to the ground. If there were any, all of them could go down one step at once: their distances from one another
-//! stay, and none of them rests on anything else. The sum would be less. So from every unit a chain leads to the ground, and the
-//! placement is built by starting from the ground and adding, one by one, units that rest on what is there.
+//! Take a placement within the target whose positions have the least sum. Say that a unit *rests* on another if it
+//! could not be one step lower because of that one alone, or on the ground if it lies at 0 or what lies where it lies
+//! keeps it there. If a unit rests on another, it lies exactly where an interval that is forbidden to it on account of
+//! the other ends: the step below is within an open interval and the position is not, and all intervals end at
+//! multiples of the step. Now take all units from which no chain of such rests leads to the ground. If there were any,
+//! all of them could go down one step at once: their distances from one another stay, and none of them rests on
+//! anything else. The sum would be less. So from every unit a chain leads to the ground, and the placement is built by
+//! starting from the ground and adding, one by one, units that rest on what is there.
 //!
-//! That is what is tried: all pairs of a unit and a position at which it rests on what is there, in turn. Once all placements with such a
-//! pair have been seen, it is ruled out for the rest, so no placement is seen twice. The argument needs one step for all units.
+//! That is what is tried: all pairs of a unit and a position at which it rests on what is there, in turn. Once all
+//! placements with such a pair have been seen, it is ruled out for the rest, so no placement is seen twice. The
+//! argument needs one step for all units.
 
 use super::fit;
 use super::fronts::Fronts;

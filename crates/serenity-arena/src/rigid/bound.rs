@@ -5,10 +5,12 @@ use super::units::{Part, Units};
 use crate::{Overlap, Problem, Step};
 use std::collections::BTreeMap;
 
-/// No placement is lower than this: what the units in use at one step cover lies side by side, and each of them is as high as it is.
+/// No placement is lower than this: what the units in use at one step cover lies side by side, and each of them is as
+/// high as it is.
 ///
-/// Memory is looked at in cells, as large as the alignment. A buffer covers its cells from the first byte on, so units that may not
-/// share a byte share no cell, and only of the topmost cell some of the bytes may be free. Fixed units count by where they end only.
+/// Memory is looked at in cells, as large as the alignment. A buffer covers its cells from the first byte on, so units
+/// that may not share a byte share no cell, and only of the topmost cell some of the bytes may be free. Fixed units
+/// count by where they end only.
 pub(super) fn of(problem: &Problem, units: &Units) -> u64 {
     let mut parts: Vec<(Part, usize)> = Vec::new();
     for (index, unit) in units.movable().iter().enumerate() {
@@ -74,10 +76,11 @@ impl<'a> Permissions<'a> {
 
     /// The most that units can share at a step.
     ///
-    /// A writer begins at the step and what is written over began before it. So of three buffers on one cell two are of the same
-    /// kind, and only within a unit may they meet: no cell holds more than two units, and each is saved once. It belongs to a writer
-    /// and to what that is written over, and to no part of either unit that has no permission. So a writer saves no more than its own
-    /// cells, less those below the lowest that it is written over, and what is written over saves no more than its own.
+    /// A writer begins at the step and what is written over began before it. So of three buffers on one cell two are of
+    /// the same kind, and only within a unit may they meet: no cell holds more than two units, and each is saved once.
+    /// It belongs to a writer and to what that is written over, and to no part of either unit that has no permission.
+    /// So a writer saves no more than its own cells, less those below the lowest that it is written over, and what is
+    /// written over saves no more than its own.
     fn saving(&self, overlaps: &[&Overlap], alive: &[(Part, usize)]) -> i64 {
         // By writer and by what is written over: the sum of what is shared, and the most that can be.
         let mut by_writer: BTreeMap<usize, (i64, i64)> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! A local search over orders of units: exchanges some of the units on which the topmost ones rest.
 //!
-//! The aim is always a height just below the best. What an order lacks is how far its units, added up, end above that: less than the
-//! height alone would tell one order from another. Orders that lack no more than the last are taken, and now and then one that
-//! lacks a little more. All of it with fixed random numbers and counted work.
+//! The aim is always a height just below the best. What an order lacks is how far its units, added up, end above that:
+//! less than the height alone would tell one order from another. Orders that lack no more than the last are taken, and
+//! now and then one that lacks a little more. All of it with fixed random numbers and counted work.
 
 use super::fronts::Fronts;
 use super::order::Order;

@@ -1,10 +1,11 @@
 //! Places groups of buffers that move as a whole.
 //!
-//! Buffers that are tied together are contracted to a [unit](units). For two units the distances at which they cannot lie from one
-//! another are a union of open intervals, found once ([`table`]); a permission to share bytes only cuts these, so nothing that follows
-//! needs to know of it. First fit places units in an order, each at the lowest place that is left ([`fit`]), and a local search
-//! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
-//! placements of a few units are gone through ([`all`]); of many units, those of a few at a time ([`windows`]).
+//! Buffers that are tied together are contracted to a [unit](units). For two units the distances at which they cannot
+//! lie from one another are a union of open intervals, found once ([`table`]); a permission to share bytes only cuts
+//! these, so nothing that follows needs to know of it. First fit places units in an order, each at the lowest place
+//! that is left ([`fit`]), and a local search looks for a good order ([`climb`]). The [bound] is what the units in use
+//! at one step cover. Where that leaves a gap, all placements of a few units are gone through ([`all`]); of many units,
+//! those of a few at a time ([`windows`]).
 //!
 //! The exact planner for single buffers cannot place units: its proofs rest on buffers having no holes.
 

@@ -115,8 +115,8 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Places again what has to be. Returns how far, added up, units end above the target, if those before the [first](Self::stale_from) that may move end so far above it; `None` as soon as
-    /// that is more than `most`.
+    /// Places again what has to be. Returns how far, added up, units end above the target, if those before the
+    /// [first](Self::stale_from) that may move end so far above it; `None` as soon as that is more than `most`.
     pub(super) fn settle(&mut self, target: i64, most: i64, mut excess: i64) -> Option<i64> {
         if excess > most {
             return None;

@@ -29,7 +29,8 @@ impl Forbidden {
     }
 }
 
-/// Of every unit that can move, what is forbidden to it: by those that can move, and by what lies where it lies, as seen from offset 0.
+/// Of every unit that can move, what is forbidden to it: by those that can move, and by what lies where it lies, as
+/// seen from offset 0.
 ///
 /// Intervals are widened to multiples of what both units are aligned to, which forbids nothing more, and then those that meet are
 /// made one. Two that only touch stay two: where the one ends and the other begins is a place to lie.

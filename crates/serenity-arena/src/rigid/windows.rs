@@ -1,7 +1,8 @@
 //! A better bound from a few units at a time.
 //!
-//! No placement of all units is lower than the lowest of some of them. Where a placement cannot meet the simple bound, a handful of units
-//! that live at about the same time are often the reason, and all placements of a handful can be gone through.
+//! No placement of all units is lower than the lowest of some of them. Where a placement cannot meet the simple bound,
+//! a handful of units that live at about the same time are often the reason, and all placements of a handful can be
+//! gone through.
 
 use super::all;
 use super::fronts::Fronts;

@@ -1,6 +1,7 @@
 //! Figures on data that is not part of the project: the hard instances of `minimalloc`, and the lifetimes of real networks.
 //!
-//! `SERENITY_SHARED` names the folder, or it lies in `../shared` beside the repository; without it these tests are skipped, and say so.
+//! `SERENITY_SHARED` names the folder, or it lies in `../shared` beside the repository; without it these tests are
+//! skipped, and say so.
 
 use crate::common::assert_valid;
 use serde_json::Value;

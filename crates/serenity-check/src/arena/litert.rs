@@ -1,8 +1,9 @@
 //! The span of LiteRT's arena for the main graph.
 //!
-//! Before the run the planner decides who lies in whose memory, and after which op memory is given back. It then places in rounds: each ends with an op
-//! after which the rest is planned anew, around what is still there. In a round, what stays for the whole run comes first, by number; the others by
-//! size, the largest first, of equals those of the earlier op. Each takes the smallest gap that holds it, or lies on top.
+//! Before the run the planner decides who lies in whose memory, and after which op memory is given back. It then places
+//! in rounds: each ends with an op after which the rest is planned anew, around what is still there. In a round, what
+//! stays for the whole run comes first, by number; the others by size, the largest first, of equals those of the
+//! earlier op. Each takes the smallest gap that holds it, or lies on top.
 
 use super::shelves::{Placed, Shelves, aligned};
 use super::sorting::{hash_set, std_sort};
@@ -75,7 +76,8 @@ fn comes_first(a: &Request, b: &Request) -> bool {
     }
 }
 
-/// Gaps are compared by their length from the aligned beginning, but the best is remembered by its whole length: so it is in the runtime.
+/// Gaps are compared by their length from the aligned beginning, but the best is remembered by its whole length: so it
+/// is in the runtime.
 fn smallest_gap(there: &Shelves, request: &Request) -> Option<u64> {
     let (mut best, mut best_length) = (None, u64::MAX);
     let top = there.gaps(request.steps(), request.bytes, |from, to| {
@@ -100,7 +102,8 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(graph: &'a Graph, order: &[OpId]) -> Self {
         let kernels = LitertKernels::of(graph);
-        // Ops behind the first pause are not prepared when the planner decides, so it takes their results for tensors of the arena.
+        // Ops behind the first pause are not prepared when the planner decides, so it takes their results for tensors
+        // of the arena.
         let prepared = order.iter().position(|&op| kernels.pauses(op)).map_or(order.len(), |pause| pause + 1);
         let mut is_late = vec![false; graph.ops().len()];
         for op in &order[prepared..] {
@@ -203,8 +206,9 @@ fn uses(graph: &Graph, t: TensorId) -> usize {
     graph.consumers(t).iter().map(reads).sum::<usize>() + usize::from(graph.is_output(t))
 }
 
-/// Who reads what another has written over, and what, if the ops run in this order: LiteRT looks at the readers of the tensor that it writes over, and
-/// of the one that owns the memory, but not at those of other names that the memory has.
+/// Who reads what another has written over, and what, if the ops run in this order: LiteRT looks at the readers of the
+/// tensor that it writes over, and of the one that owns the memory, but not at those of other names that the memory
+/// has.
 pub(crate) fn stale_reads(graph: &Graph, order: &[OpId]) -> Vec<(OpId, TensorId)> {
     let kernels = LitertKernels::of(graph);
     let guests = hosts(graph, |t| kernels.place(t) == LitertPlace::Arena);

@@ -1,7 +1,8 @@
 //! The arenas of the runtimes, computed once more: what each runtime's own planner makes of an order.
 //!
-//! Nothing here is shared with the planners of the pipeline. What kernels ask for ([`scratch`](serenity_facts::scratch), [`LitertKernels`](serenity_facts::LitertKernels)) is taken from the tables
-//! of facts about the runtimes; who shares memory, who is placed when and where is written down here again.
+//! Nothing here is shared with the planners of the pipeline. What kernels ask for
+//! ([`scratch`](serenity_facts::scratch), [`LitertKernels`](serenity_facts::LitertKernels)) is taken from the tables of
+//! facts about the runtimes; who shares memory, who is placed when and where is written down here again.
 
 pub(crate) mod litert;
 pub(crate) mod ort;
@@ -12,8 +13,8 @@ pub(crate) mod tflm;
 use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
 
-/// The arena that the runtime behind `model` needs for these graphs, the main one first, each in the order in which it stands in the file; with `offsets`
-/// (by graph, by tensor) where a plan for TFLM places tensors.
+/// The arena that the runtime behind `model` needs for these graphs, the main one first, each in the order in which it
+/// stands in the file; with `offsets` (by graph, by tensor) where a plan for TFLM places tensors.
 ///
 /// `None` if the model stands for no runtime with an arena, or if the run does not come to an end.
 ///

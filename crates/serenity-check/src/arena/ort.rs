@@ -1,9 +1,10 @@
 //! One run of ONNX Runtime (1.31 on the CPU, no graph optimisation): which node runs when, and what its arena is asked for.
 //!
-//! Nodes are numbered as they stand in the file. A `DequantizeLinear` serves one reader; every further one gets a copy of it, numbered behind all others. Before
-//! the run a plan is made along the order of execution: a result lies where its first operand lies (a view, or written over it), or in the buffer of
-//! the same shape that was freed last unless the session forbids that, or in a new one. A buffer is asked for when the first value in it is computed, and given back after the last
-//! read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
+//! Nodes are numbered as they stand in the file. A `DequantizeLinear` serves one reader; every further one gets a copy
+//! of it, numbered behind all others. Before the run a plan is made along the order of execution: a result lies where
+//! its first operand lies (a view, or written over it), or in the buffer of the same shape that was freed last unless
+//! the session forbids that, or in a new one. A buffer is asked for when the first value in it is computed, and given
+//! back after the last read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
 
 use crate::ort::{Reuse, layout, reuse};
 use serenity_facts::{OrtOrder, OrtSetup};
@@ -135,7 +136,8 @@ impl<'a> Nodes<'a> {
         steps
     }
 
-    /// `DEFAULT`: from the nodes that nothing reads, back to what they need, the highest number first; a node runs once all that it needs has run.
+    /// `DEFAULT`: from the nodes that nothing reads, back to what they need, the highest number first; a node runs once
+    /// all that it needs has run.
     fn backwards(&self) -> Vec<usize> {
         let (before, after) = self.neighbours();
         let mut is_entered = vec![false; self.all.len()];

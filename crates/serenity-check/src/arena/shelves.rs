@@ -1,7 +1,8 @@
 //! What lies in an arena, and the gaps between.
 //!
-//! Models can be made whose thousands of tensors are all needed at once, or never two of them, and a search for a gap that looks at each of them for each of
-//! them takes minutes. So neighbours stand on shelves, and the search goes past a shelf of which none is there at the time, or all are and leave no gap.
+//! Models can be made whose thousands of tensors are all needed at once, or never two of them, and a search for a gap
+//! that looks at each of them for each of them takes minutes. So neighbours stand on shelves, and the search goes past
+//! a shelf of which none is there at the time, or all are and leave no gap.
 
 use crate::timeline::Span;
 
@@ -88,8 +89,9 @@ impl Shelves {
         self.shelves.splice(replaced, made.map(|placed| Shelf::of(placed, self.alignment)));
     }
 
-    /// Shows the gaps that hold so many bytes between what is there at these steps, from low to high, until it is told that one is `enough`: from where
-    /// the gap begins, aligned or not, to where it ends. Returns where the highest ends, if none was.
+    /// Shows the gaps that hold so many bytes between what is there at these steps, from low to high, until it is told
+    /// that one is `enough`: from where the gap begins, aligned or not, to where it ends. Returns where the highest
+    /// ends, if none was.
     pub(super) fn gaps(
         &self,
         steps: Span,

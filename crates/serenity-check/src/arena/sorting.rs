@@ -1,7 +1,7 @@
 //! In which order LiteRT's planner looks at equals.
 //!
-//! It collects the tensors of each op in a `std::unordered_set` and sorts all of them with `std::sort`. Neither keeps the order of equals, and both are
-//! those of GNU's C++ library in the builds for Linux.
+//! It collects the tensors of each op in a `std::unordered_set` and sorts all of them with `std::sort`. Neither keeps
+//! the order of equals, and both are those of GNU's C++ library in the builds for Linux.
 
 use std::cmp::Ordering;
 

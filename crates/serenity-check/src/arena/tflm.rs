@@ -1,8 +1,9 @@
 //! TFLM's head: its greedy planner, around what an offline plan has placed.
 //!
-//! Everything is a rectangle of steps and bytes. What the plan places comes first and is believed. The others come by size, the largest first, of
-//! equals the one with the higher number, and each takes the lowest gap among those that meet it in time. Numbers go over the tensors of all graphs, then
-//! over the scratch of all ops in the order in which they are prepared. What no op touches meets only its like.
+//! Everything is a rectangle of steps and bytes. What the plan places comes first and is believed. The others come by
+//! size, the largest first, of equals the one with the higher number, and each takes the lowest gap among those that
+//! meet it in time. Numbers go over the tensors of all graphs, then over the scratch of all ops in the order in which
+//! they are prepared. What no op touches meets only its like.
 
 use super::shelves::{Placed, Shelves};
 use crate::timeline::{Span, Timeline};
@@ -33,7 +34,8 @@ pub(super) fn head(
     most(graphs, orders, kernels, offsets, Shelves::top)
 }
 
-/// The most bytes in which something lies at any step, each counted once however many tensors share it. Of kernels that are not known, with those for which it is most.
+/// The most bytes in which something lies at any step, each counted once however many tensors share it. Of kernels that
+/// are not known, with those for which it is most.
 pub(crate) fn most_in_use(
     graphs: &[&Graph],
     orders: &[&[OpId]],

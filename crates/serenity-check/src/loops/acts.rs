@@ -1,4 +1,5 @@
-//! What an op does: move bytes, make rows from rows, run others, or something of which only that is known what it reads and writes.
+//! What an op does: move bytes, make rows from rows, run others, or something of which only that is known what it reads
+//! and writes.
 
 use super::operands::{Operand, Packed, numbers};
 use super::windows::{Window, turned};
@@ -188,8 +189,8 @@ fn rows(graph: &Graph, id: OpId, operands: &[Operand], is_line: bool) -> Option<
     Some(rows)
 }
 
-/// A picture of which each row is there equally often, as its kernel finds them. The size that the kernel is told must be that of the result; what it makes of the columns is the same for
-/// all rows.
+/// A picture of which each row is there equally often, as its kernel finds them. The size that the kernel is told must
+/// be that of the result; what it makes of the columns is the same for all rows.
 fn repeated(graph: &Graph, op: &Op, operands: &[Operand], is_line: bool) -> Option<Vec<RowOperand>> {
     let [given, Operand::Constant(size)] = operands else { return None };
     let (input, output) = (given.packed(graph)?, only_result(graph, op)?);

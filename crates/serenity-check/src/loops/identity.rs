@@ -22,8 +22,8 @@ pub(super) struct Sample<'a> {
     pub(super) prepared: &'a Prepared,
 }
 
-/// What may differ between an op and its copy on stripes: padding shows in the rows that the op reads, the `size` of a result in how many it makes, and `workspace` is memory, not meaning.
-/// Constants are compared one by one.
+/// What may differ between an op and its copy on stripes: padding shows in the rows that the op reads, the `size` of a
+/// result in how many it makes, and `workspace` is memory, not meaning. Constants are compared one by one.
 const FREE: &[&str] = &["padding", "size", "workspace", "constants"];
 
 /// Why `copy` is not the same function of its rows as `original`.

@@ -1,17 +1,20 @@
 //! Windows that run as loops: does a looped model compute what the original does, in the arena that a plan gives it?
 //!
-//! Nothing of the loops is believed. Both models are run on *terms* instead of numbers: the content of a range of bytes is a list of pieces of values, and a value
-//! is an input, some numbers, or what an op makes of the rows that it reads. Counters and tables of begins are numbers, so loops run iteration by
-//! iteration, as they will. Ops that only move bytes are followed byte by byte, wherever they come from. An op that computes may claim to be a copy of an op of the
-//! original; it is then compared with that, kind, options, types and constants, and makes the same term of the same rows. If all outputs hold the same
-//! terms in the end, they hold the same numbers for every input: a stripe with too small a halo, a carry that begins wrong or a row that was written over shows
-//! as another term.
+//! Nothing of the loops is believed. Both models are run on *terms* instead of numbers: the content of a range of bytes
+//! is a list of pieces of values, and a value is an input, some numbers, or what an op makes of the rows that it reads.
+//! Counters and tables of begins are numbers, so loops run iteration by iteration, as they will. Ops that only move
+//! bytes are followed byte by byte, wherever they come from. An op that computes may claim to be a copy of an op of the
+//! original; it is then compared with that, kind, options, types and constants, and makes the same term of the same
+//! rows. If all outputs hold the same terms in the end, they hold the same numbers for every input: a stripe with too
+//! small a halo, a carry that begins wrong or a row that was written over shows as another term.
 //!
-//! The plan is followed in the same way: the arena is one memory, every op reads what lies there when it runs, and scratch destroys all that TFLM does not
-//! take to be needed. Where an op writes over what it reads, the replay of its kernel must allow it; copies onto themselves are no copies (`overlap.rs`).
+//! The plan is followed in the same way: the arena is one memory, every op reads what lies there when it runs, and
+//! scratch destroys all that TFLM does not take to be needed. Where an op writes over what it reads, the replay of its
+//! kernel must allow it; copies onto themselves are no copies (`overlap.rs`).
 //!
-//! Assumed: an op that computes row by row makes equal rows of equal rows, however high the picture is. That is exact for integers, and for floats as long as the
-//! kernel adds up in an order that does not depend on the height, and no weight is infinite or no number.
+//! Assumed: an op that computes row by row makes equal rows of equal rows, however high the picture is. That is exact
+//! for integers, and for floats as long as the kernel adds up in an order that does not depend on the height, and no
+//! weight is infinite or no number.
 //!
 //! One run takes time in the order of the rows and pieces that are read. Beyond ten million, it is given up.
 
@@ -45,7 +48,8 @@ use std::collections::BTreeSet;
 use tell::{Difference, Teller};
 use terms::{Piece, Terms};
 
-/// The values of a constant, by graph, op and position: asked for where an op's attributes do not give them. A reader of files leaves out long ones.
+/// The values of a constant, by graph, op and position: asked for where an op's attributes do not give them. A reader
+/// of files leaves out long ones.
 pub type Numbers<'a> = dyn Fn(usize, OpId, usize) -> Option<Vec<i64>> + 'a;
 
 /// By graph and op: the op of the original's main graph that it is said to be a copy of.
@@ -71,8 +75,8 @@ pub struct Plan<'a> {
     pub offsets: &'a [Vec<Option<u64>>],
 }
 
-/// Everything that keeps `looped` from computing what `original` does, each tensor in memory of its own. Sub-graphs of the original must be in
-/// the looped model as they were, with the same numbers.
+/// Everything that keeps `looped` from computing what `original` does, each tensor in memory of its own. Sub-graphs of
+/// the original must be in the looped model as they were, with the same numbers.
 pub fn equivalence_faults(original: &Model, looped: &Model, origins: &Origins) -> Vec<LoopFault> {
     compare(original, looped, origins, None).unwrap_or_else(|fault| vec![fault])
 }
@@ -143,8 +147,8 @@ fn frames(original: &[&Graph], hopping: &[&Graph]) -> Result<Frames, LoopFault> 
     Ok(Frames { bytes: bytes[0], hop: bytes[1], outputs: whole.outputs().len() })
 }
 
-/// Everything that keeps a model from computing in an arena with this plan what it computes with each tensor in memory of its own. How often its loops
-/// run must not depend on its input.
+/// Everything that keeps a model from computing in an arena with this plan what it computes with each tensor in memory
+/// of its own. How often its loops run must not depend on its input.
 pub fn replay_model(model: &Model, plan: &Plan) -> Vec<LoopFault> {
     let replay = || {
         let program = Program::of(model.graphs, model.orders, model.numbers, &|_| false)?;
@@ -201,7 +205,8 @@ fn striped(original: &[&Graph], looped: &[&Graph], origins: &Origins) -> BTreeSe
     found
 }
 
-/// Runs the last of the programs in its arena, with either version of `WHILE`. `expected`: what its outputs should hold, and how many steps it takes apart.
+/// Runs the last of the programs in its arena, with either version of `WHILE`. `expected`: what its outputs should
+/// hold, and how many steps it takes apart.
 fn in_arena(
     programs: &[&Program],
     model: &Model,
@@ -209,7 +214,8 @@ fn in_arena(
     (expected, steps): (Vec<Vec<Piece>>, u64),
     terms: &mut Terms,
 ) -> Result<Vec<LoopFault>, LoopFault> {
-    // What a run apart takes is enough, but for contents in more pieces: a loop that goes on is one whose counter was written over.
+    // What a run apart takes is enough, but for contents in more pieces: a loop that goes on is one whose counter was
+    // written over.
     let most_steps = steps.saturating_mul(4);
     let Some(program) = programs.last() else { return Ok(Vec::new()) };
     for (number, are_outputs_late) in [false, true].into_iter().enumerate() {

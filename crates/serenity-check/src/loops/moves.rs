@@ -5,7 +5,8 @@ use super::operands::{Packed, element};
 use super::windows::zero_point;
 use serenity_ir::{ElementType, Quantization};
 
-/// What is in more pieces than this is not followed piece by piece. A part of the channels of each pixel is as many pieces as there are pixels.
+/// What is in more pieces than this is not followed piece by piece. A part of the channels of each pixel is as many
+/// pieces as there are pixels.
 const MOST_PIECES: u64 = 1 << 16;
 
 /// Bytes that go to the result.
@@ -144,7 +145,8 @@ impl View<'_> {
         Some(before)
     }
 
-    /// What a `PAD` puts there: the value that it is given, or the zero point. The kernel for 16 bits takes 0 whatever the zero point is.
+    /// What a `PAD` puts there: the value that it is given, or the zero point. The kernel for 16 bits takes 0 whatever
+    /// the zero point is.
     fn padding_value(&self) -> Option<Vec<u8>> {
         let dtype = &self.output.dtype;
         if self.is_padded_with_given {

@@ -1,4 +1,5 @@
-//! What an op is given, position by position. A copy of an op of the original has the constants of that at all positions where it has none of its own.
+//! What an op is given, position by position. A copy of an op of the original has the constants of that at all
+//! positions where it has none of its own.
 
 use super::identity::Identity;
 use serde_json::Value;

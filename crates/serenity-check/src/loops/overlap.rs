@@ -1,12 +1,15 @@
 //! Where the result of an op lies over one of its operands: is that safe?
 //!
-//! For ops that compute, the replay of their kernels decides. Copies that move nothing are safe by themselves, whichever kernels run: no port replaces `SLICE`, `CONCATENATION`
-//! or `DYNAMIC_UPDATE_SLICE`, and `RESHAPE` does nothing in place.
-//! - Bytes that are copied onto themselves stay what they are, in one `memcpy` or one by one. So an op is safe if each of its copies goes onto itself or reads
-//!   what no copy writes: then the order of the copies does not matter.
-//! - `SLICE` and `DYNAMIC_UPDATE_SLICE` take the numbers that say where from into variables of their own before they write anything.
-//! - `DYNAMIC_UPDATE_SLICE` copies all of its operand unless it lies where the result does, then the update into it. In place, the update may come from
-//!   anywhere but from bytes that it goes to, unless they are the very same. Otherwise the first copy would write over an update inside the result.
+//! For ops that compute, the replay of their kernels decides. Copies that move nothing are safe by themselves,
+//! whichever kernels run: no port replaces `SLICE`, `CONCATENATION` or `DYNAMIC_UPDATE_SLICE`, and `RESHAPE` does
+//! nothing in place.
+//! - Bytes that are copied onto themselves stay what they are, in one `memcpy` or one by one. So an op is safe if each
+//!   of its copies goes onto itself or reads what no copy writes: then the order of the copies does not matter.
+//! - `SLICE` and `DYNAMIC_UPDATE_SLICE` take the numbers that say where from into variables of their own before they
+//!   write anything.
+//! - `DYNAMIC_UPDATE_SLICE` copies all of its operand unless it lies where the result does, then the update into it. In
+//!   place, the update may come from anywhere but from bytes that it goes to, unless they are the very same. Otherwise
+//!   the first copy would write over an update inside the result.
 
 use super::acts::Move;
 use super::moves::{Copy, From};

@@ -25,8 +25,9 @@ pub(super) struct Prepared {
 }
 
 impl<'a> Program<'a> {
-    /// A model as it is: every op is itself. `is_striped`: which ops of the main graph are to be compared with copies that run on stripes. Only those are followed by columns if
-    /// they are one row high: a line may be long, and as one row it is followed in one step.
+    /// A model as it is: every op is itself. `is_striped`: which ops of the main graph are to be compared with copies
+    /// that run on stripes. Only those are followed by columns if they are one row high: a line may be long, and as one
+    /// row it is followed in one step.
     pub(super) fn of(
         graphs: &'a [&'a Graph],
         orders: &'a [&'a [OpId]],

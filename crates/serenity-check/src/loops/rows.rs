@@ -8,8 +8,9 @@ use super::windows::{Filler, Window};
 use serenity_ir::OpId;
 
 impl Machine<'_, '_> {
-    /// Convolutions and pools. Rows are taken as far as windows cover them, with all padding in place: so a row that was padded before by hand and one that the op
-    /// pads itself are the same, and columns that no window reaches do not count.
+    /// Convolutions and pools. Rows are taken as far as windows cover them, with all padding in place: so a row that
+    /// was padded before by hand and one that the op pads itself are the same, and columns that no window reaches do
+    /// not count.
     pub(super) fn window(
         &mut self,
         graph: usize,

@@ -1,7 +1,8 @@
 //! What bytes can hold, as terms: two terms are one if, and only if, they were made alike.
 //!
-//! A value is an input of the model, some numbers, or what an op makes of the rows that it reads. Equal terms stand for equal bytes, since whatever makes them is
-//! a function of what it reads. The reverse does not hold, so what is refused may still be right; what is accepted is.
+//! A value is an input of the model, some numbers, or what an op makes of the rows that it reads. Equal terms stand for
+//! equal bytes, since whatever makes them is a function of what it reads. The reverse does not hold, so what is refused
+//! may still be right; what is accepted is.
 
 use super::identity::Identity;
 use serenity_ir::OpId;

@@ -1,8 +1,9 @@
 //! `WHILE`, as TFLM runs it.
 //!
-//! Its inputs are copied to the inputs of the condition and to its outputs; these to the inputs of the body; what the body gives to the outputs again, and from there
-//! to the condition. Each copy is a `memcpy` of a whole tensor, in the order of the values, or nothing if both lie at one address. In old versions, the first
-//! copy to the outputs comes after the first run of the condition.
+//! Its inputs are copied to the inputs of the condition and to its outputs; these to the inputs of the body; what the
+//! body gives to the outputs again, and from there to the condition. Each copy is a `memcpy` of a whole tensor, in the
+//! order of the values, or nothing if both lie at one address. In old versions, the first copy to the outputs comes
+//! after the first run of the condition.
 
 use super::fault::LoopFault;
 use super::machine::Machine;

@@ -25,8 +25,9 @@ pub(super) struct Window {
 /// What a window finds beside the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Filler {
-    /// A convolution takes what lies outside for zeros: it adds up products of weights and of the distance of each element from the zero point, so elements
-    /// that hold the zero point add nothing, and neither do floats that are 0. A row of zero points and no row are the same to it.
+    /// A convolution takes what lies outside for zeros: it adds up products of weights and of the distance of each
+    /// element from the zero point, so elements that hold the zero point add nothing, and neither do floats that are 0.
+    /// A row of zero points and no row are the same to it.
     ZeroPoint(Vec<u8>),
     /// A pool leaves out what lies outside. A row of zeros would be something else.
     Nothing,
@@ -99,7 +100,8 @@ pub(super) fn turned([height, width]: [u64; 2], is_line: bool) -> [u64; 2] {
     if is_line { [width, height] } else { [height, width] }
 }
 
-/// Weights that are computed could change between two rows; weights of integers with an input of floats make the kernel scale by the largest input of all.
+/// Weights that are computed could change between two rows; weights of integers with an input of floats make the kernel
+/// scale by the largest input of all.
 fn has_constant_weights(graph: &Graph, operands: &[Operand]) -> Option<()> {
     let are_constant = operands[1..].iter().all(|operand| !matches!(operand, Operand::Activation(_)));
     let types = [0, 1].map(|position| operands.get(position).and_then(|o: &Operand| o.packed(graph)));

@@ -1,10 +1,11 @@
 //! Kernels of which nothing is known but what they compute.
 //!
-//! Vectors, blocks, loops from back to front, work shared between cores: everything is possible. But where element `i` of the result is made from element `i` of
-//! the operand and from no other, and both lie in the very same bytes, whoever writes it has read what lay there, and nobody else wants it. That holds for
-//! kernels that read each element once, not for those that pass over their input again (`SOFTMAX`), nor surely where a smaller operand is broadcast: a
-//! kernel may spread that over the output first. Nor does it hold for logistic and hyperbolic tangent of floats, which vector libraries compute in several
-//! passes. The portable `SLICE` is the one that all sets of kernels have.
+//! Vectors, blocks, loops from back to front, work shared between cores: everything is possible. But where element `i`
+//! of the result is made from element `i` of the operand and from no other, and both lie in the very same bytes,
+//! whoever writes it has read what lay there, and nobody else wants it. That holds for kernels that read each element
+//! once, not for those that pass over their input again (`SOFTMAX`), nor surely where a smaller operand is broadcast: a
+//! kernel may spread that over the output first. Nor does it hold for logistic and hyperbolic tangent of floats, which
+//! vector libraries compute in several passes. The portable `SLICE` is the one that all sets of kernels have.
 
 use super::call::Call;
 use super::trace::Trace;

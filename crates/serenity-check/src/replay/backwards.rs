@@ -1,7 +1,8 @@
-//! Convolutions of emitted C that make their pixels from the last to the first, which they do where the output begins above the input that it lies over.
+//! Convolutions of emitted C that make their pixels from the last to the first, which they do where the output begins
+//! above the input that it lies over.
 //!
-//! Counted from behind, such a run is one from front to back: pixels, padding and distance change sides. In which order the channels of a pixel are made is not asked: all of them count as written
-//! before the first is read.
+//! Counted from behind, such a run is one from front to back: pixels, padding and distance change sides. In which order
+//! the channels of a pixel are made is not asked: all of them count as written before the first is read.
 
 use super::call::Call;
 use super::trace::Trace;

@@ -8,7 +8,8 @@ use std::rc::Rc;
 /// More reads than this are not replayed: no arena of a microcontroller holds what takes so many.
 const MOST_READS: i64 = 1 << 28;
 
-/// A call as its op states it, and where each tensor is among its operands: an op may have thousands of them, and be asked about each.
+/// A call as its op states it, and where each tensor is among its operands: an op may have thousands of them, and be
+/// asked about each.
 pub(crate) struct Whole<'g> {
     call: serenity_ir::Call<'g>,
     positions: BTreeMap<TensorId, Vec<usize>>,

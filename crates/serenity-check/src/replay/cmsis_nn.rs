@@ -1,7 +1,7 @@
 //! The kernels that call CMSIS-NN, on cores with the DSP extension; all others are the portable ones.
 //!
-//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: others may do what any kernels may where a
-//! kernel of CMSIS-NN runs. Floats run on the portable kernels.
+//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at:
+//! others may do what any kernels may where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
 
 use super::call::Call;
 use super::copies::{Padding, Row};
@@ -58,7 +58,8 @@ fn of_bytes(call: &Call, trace: &mut Trace) -> Option<()> {
             elementwise::alike(call, 2)?;
             elementwise::one_by_one(call, 2, trace)
         }
-        // Row by row: the largest, the sum, then each element once more before it is written. Results of 16 bits were not looked at.
+        // Row by row: the largest, the sum, then each element once more before it is written. Results of 16 bits were
+        // not looked at.
         SOFTMAX => {
             let (input, output) = call.only(0)?;
             (input.dtype == output.dtype).then(|| elementwise::softmax(call, trace))?
@@ -68,10 +69,11 @@ fn of_bytes(call: &Call, trace: &mut Trace) -> Option<()> {
     }
 }
 
-/// The inputs of two pixels are gathered into columns before the first of them is written. So no read is later than in the portable kernel, which
-/// reads all of a pixel's input again for the last of its channels: that is replayed. 1x1 convolutions are matrix products that go through
-/// the whole input for every few output channels; one along a single row may be one too; grouped ones go through all of it for every group; those with
-/// filters of 4 bits were not looked at.
+/// The inputs of two pixels are gathered into columns before the first of them is written. So no read is later than in
+/// the portable kernel, which reads all of a pixel's input again for the last of its channels: that is replayed. 1x1
+/// convolutions are matrix products that go through the whole input for every few output channels; one along a single
+/// row may be one too; grouped ones go through all of it for every group; those with filters of 4 bits were not looked
+/// at.
 fn convolution(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, _) = call.only(0)?;
     let [_, height, _, depth] = input.dims::<4>()?;
@@ -82,8 +84,8 @@ fn convolution(call: &Call, trace: &mut Trace) -> Option<()> {
     is_gathered.then(|| windows::convolution(call, trace))?
 }
 
-/// Four channels are read, then four written, or all of a pixel, or one: no read is later than channel by channel. With several output channels for
-/// an input channel, there are further ways that were not looked at.
+/// Four channels are read, then four written, or all of a pixel, or one: no read is later than channel by channel. With
+/// several output channels for an input channel, there are further ways that were not looked at.
 fn depthwise_convolution(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only(0)?;
     let is_one_to_one = input.depth() == output.depth() && has_byte_filter(call);

@@ -1,8 +1,8 @@
 //! The kernels that call CMSIS-NN, on cores with vectors.
 //!
-//! Up to four pixels are gathered before the first of them is written, and vectors are read before they are written: no read is later than on other cores, but in
-//! depthwise convolutions. These go over all pixels for one block of channels, then for the next. Pools go over 16 channels of a pixel at a time, which is no
-//! later than one by one.
+//! Up to four pixels are gathered before the first of them is written, and vectors are read before they are written: no
+//! read is later than on other cores, but in depthwise convolutions. These go over all pixels for one block of
+//! channels, then for the next. Pools go over 16 channels of a pixel at a time, which is no later than one by one.
 
 use super::call::Call;
 use super::trace::Trace;
@@ -21,8 +21,9 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
     }
 }
 
-/// Of more than one block, each byte of the output lies over a byte of the same channel if the two begin a whole number of pixels apart. Then blocks do not meet,
-/// and each of them goes from pixel to pixel. At other distances, one block may be written before another is read.
+/// Of more than one block, each byte of the output lies over a byte of the same channel if the two begin a whole number
+/// of pixels apart. Then blocks do not meet, and each of them goes from pixel to pixel. At other distances, one block
+/// may be written before another is read.
 fn in_blocks(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only(0)?;
     if trace.distance() % output.depth() == 0 {

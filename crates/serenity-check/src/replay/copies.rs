@@ -165,13 +165,15 @@ impl Blocks {
     }
 }
 
-/// Where an output comes from is not always told. Read from a lower place than in truth, what is lost in truth is lost in the replay, as long as the input
-/// does not begin below the output: then, what is written so far reaches from below the input up to some byte of it.
+/// Where an output comes from is not always told. Read from a lower place than in truth, what is lost in truth is lost
+/// in the replay, as long as the input does not begin below the output: then, what is written so far reaches from below
+/// the input up to some byte of it.
 fn from_no_lower(trace: &Trace) -> bool {
     trace.distance() >= 0
 }
 
-/// Element by element, from front to back. Where the slice begins does not matter: from further up it would read the same, only higher.
+/// Element by element, from front to back. Where the slice begins does not matter: from further up it would read the
+/// same, only higher.
 pub(super) fn slice(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only_moved(0)?;
     let steps = vec![1; input.shape.len()];
@@ -191,7 +193,8 @@ pub(super) fn slice(call: &Call, trace: &mut Trace) -> Option<()> {
     rows_of_slice(&input, &output, &steps, read_row)
 }
 
-/// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go another way.
+/// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go
+/// another way.
 pub(super) fn strided_slice(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only_moved(0)?;
     let strides = call.values(3).filter(|strides| strides.len() == input.shape.len())?;
@@ -201,7 +204,8 @@ pub(super) fn strided_slice(call: &Call, trace: &mut Trace) -> Option<()> {
     let item = input.item;
     let in_one_piece = strides.last() == Some(&1);
     if input.shape.len() != output.shape.len() {
-        // Dimensions were dropped, and which is not told. Pieces are no longer than the last dimension, and come from no lower a place than their own.
+        // Dimensions were dropped, and which is not told. Pieces are no longer than the last dimension, and come from
+        // no lower a place than their own.
         let piece = if in_one_piece { input.depth() } else { 1 };
         let is_alike = from_no_lower(trace) && is_feasible(&[output.count / piece]);
         return is_alike.then(|| {
@@ -247,8 +251,9 @@ fn rows_of_slice(input: &Layout, output: &Layout, strides: &[i64], mut visit: im
     Some(())
 }
 
-/// The kernel reads the input once, from front to back, and hands each element to one of the outputs. However many went to others before, an element
-/// of an output comes from no lower a place than its own: it is read as if there were no others.
+/// The kernel reads the input once, from front to back, and hands each element to one of the outputs. However many went
+/// to others before, an element of an output comes from no lower a place than its own: it is read as if there were no
+/// others.
 pub(super) fn split(call: &Call, operand: usize, trace: &mut Trace) -> Option<()> {
     let (input, output) = (call.operand == operand).then(|| call.input().zip(call.output()))??;
     let is_part = input.dtype == output.dtype && output.count <= input.count && from_no_lower(trace);

@@ -25,16 +25,17 @@ pub(crate) fn operands(operator: Operator) -> Option<usize> {
     })
 }
 
-/// The portable kernels go from front to back, also where the other operand is broadcast: an element is read, and the result written. An operand that is broadcast
-/// itself is wanted again and again, in an order that depends on both shapes: that is not replayed.
+/// The portable kernels go from front to back, also where the other operand is broadcast: an element is read, and the
+/// result written. An operand that is broadcast itself is wanted again and again, in an order that depends on both
+/// shapes: that is not replayed.
 pub(super) fn one_by_one(call: &Call, operands: usize, trace: &mut Trace) -> Option<()> {
     let (input, output) = full(call, operands)?;
     walk(0, output.count, &input, &output, trace);
     Some(())
 }
 
-/// Row by row: the largest is looked for, the exponentials are added up, and each element is read once more before its result is written. The
-/// kernel for floats writes in the second pass, and works on what it wrote in the third.
+/// Row by row: the largest is looked for, the exponentials are added up, and each element is read once more before its
+/// result is written. The kernel for floats writes in the second pass, and works on what it wrote in the third.
 pub(super) fn softmax(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = full(call, 1)?;
     let depth = output.depth();

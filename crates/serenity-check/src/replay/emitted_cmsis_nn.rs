@@ -1,6 +1,7 @@
 //! The kernels of emitted C that calls CMSIS-NN: a function of the library, or one of ours.
 //!
-//! Which of the two makes a layer is not asked: where a function of the library might be called, it is replayed. Ours would read no later and write no earlier.
+//! Which of the two makes a layer is not asked: where a function of the library might be called, it is replayed. Ours
+//! would read no later and write no earlier.
 
 use super::call::Call;
 use super::trace::Trace;

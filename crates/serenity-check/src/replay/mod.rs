@@ -1,13 +1,15 @@
 //! Where an output lies over an input: is every byte read before it is written over?
 //!
-//! Kernels are replayed for the shapes at hand, in the order in which their loops go: what is read, what is written, and where both lie. Nothing is
-//! looked up: the planner has a table of distances, derived by arithmetic, and this is what that table is held against, on every plan.
+//! Kernels are replayed for the shapes at hand, in the order in which their loops go: what is read, what is written,
+//! and where both lie. Nothing is looked up: the planner has a table of distances, derived by arithmetic, and this is
+//! what that table is held against, on every plan.
 //!
-//! A replay is exact to the byte, but not slow: bytes that are read at once are one range, and channels that are worked through alike are one
-//! step ([`trace`]). What is left grows with the number of output pixels times that of the rows (or taps) of a window.
+//! A replay is exact to the byte, but not slow: bytes that are read at once are one range, and channels that are worked
+//! through alike are one step ([`trace`]). What is left grows with the number of output pixels times that of the rows
+//! (or taps) of a window.
 //!
-//! Where kernels differ in ways that do not matter, or where the graph does not tell, the replay reads no later and no higher than the
-//! kernel: each such place says why. What it does not know, it refuses.
+//! Where kernels differ in ways that do not matter, or where the graph does not tell, the replay reads no later and no
+//! higher than the kernel: each such place says why. What it does not know, it refuses.
 
 mod any;
 mod backwards;
@@ -56,10 +58,11 @@ pub enum Verdict {
     },
 }
 
-/// Replays `op` on these kernels with one of its inputs and one of its outputs at the given offsets, in bytes from wherever both are counted.
+/// Replays `op` on these kernels with one of its inputs and one of its outputs at the given offsets, in bytes from
+/// wherever both are counted.
 ///
-/// Every clash is between one read and one write. So an op whose output lies over several of its inputs is safe if it is with each of
-/// them; an input that is given twice is read as both.
+/// Every clash is between one read and one write. So an op whose output lies over several of its inputs is safe if it
+/// is with each of them; an input that is given twice is read as both.
 ///
 /// ```
 /// use serenity_check::{Verdict, replay};
@@ -117,7 +120,8 @@ fn replay_call(
     Verdict::Safe
 }
 
-/// How near to its output an input may begin: in bytes above it, either at least so many or just so many; or in bytes below it, at least so many.
+/// How near to its output an input may begin: in bytes above it, either at least so many or just so many; or in bytes
+/// below it, at least so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nearest {
     pub(crate) at_least: Option<u64>,
@@ -141,7 +145,8 @@ pub(crate) fn nearest(
         trace.lead()
     });
     let at_least = leads.collect::<Option<Vec<i64>>>().and_then(|leads| leads.into_iter().max());
-    // A block that is copied onto itself stays what it was; elsewhere the same bytes, or the same channels, may be all that is sure.
+    // A block that is copied onto itself stays what it was; elsewhere the same bytes, or the same channels, may be all
+    // that is sure.
     let onto_itself = calls.iter().filter_map(|call| match kernels.newest() {
         Kernels::Any => Some(0),
         Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
@@ -174,7 +179,8 @@ pub(crate) fn nearest(
 fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
     match kernels {
         Kernels::Any => any::play(call, trace),
-        // ESP-NN in C goes from front to back as the portable kernels do, and reads up to four channels before it writes them: none later than one by one.
+        // ESP-NN in C goes from front to back as the portable kernels do, and reads up to four channels before it
+        // writes them: none later than one by one.
         Kernels::Reference | Kernels::EspNn => reference::play(call, trace),
         Kernels::CmsisNn => cmsis_nn::play(call, trace),
         Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),

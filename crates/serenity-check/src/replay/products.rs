@@ -23,7 +23,8 @@ pub(super) fn fully_connected(call: &Call, trace: &mut Trace) -> Option<()> {
     Some(())
 }
 
-/// Quantised ones add up in scratch, and write nothing before all is read. The kernel for floats adds up in the output, which it clears first.
+/// Quantised ones add up in scratch, and write nothing before all is read. The kernel for floats adds up in the output,
+/// which it clears first.
 pub(super) fn transposed_convolution(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only(2)?;
     if !matches!(input.dtype, ElementType::Int8 | ElementType::Int16) {

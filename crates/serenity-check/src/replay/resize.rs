@@ -1,7 +1,8 @@
 //! Operators that scale rows and columns.
 //!
-//! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which places they read follows from the same
-//! arithmetic in 32 bits that they do. Where rounding may differ between machines, everything counts that one of them may read.
+//! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which places they
+//! read follows from the same arithmetic in 32 bits that they do. Where rounding may differ between machines,
+//! everything counts that one of them may read.
 
 use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
@@ -136,7 +137,8 @@ impl Axis {
         self.inside([floors[0], floors[1], ceils[0], ceils[1]])
     }
 
-    /// In steps of 1/1024. Rounded to these, a factor may lead beyond the last place; the kernel would then read too far, and still not lower.
+    /// In steps of 1/1024. Rounded to these, a factor may lead beyond the last place; the kernel would then read too
+    /// far, and still not lower.
     fn around_in_integers(&self, place: i64) -> Vec<i64> {
         let (input, output) = self.ratio();
         let factor = (1024 * input + output / 2) / output;

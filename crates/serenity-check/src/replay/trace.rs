@@ -1,7 +1,7 @@
 //! Reads of one input and writes of one output, as they happen.
 //!
-//! Every kernel that is replayed writes its output from front to back and leaves nothing out. So what is written so far is one range, and whether a
-//! read comes too late is a comparison of two ranges.
+//! Every kernel that is replayed writes its output from front to back and leaves nothing out. So what is written so far
+//! is one range, and whether a read comes too late is a comparison of two ranges.
 
 /// What has happened so far. Positions are bytes from where the input begins, or the output.
 pub(super) struct Trace {
@@ -9,7 +9,8 @@ pub(super) struct Trace {
     distance: i64,
     /// So much of the output is written.
     written: i64,
-    /// How far, at most, the end of what was written lay above a byte that was then read; `None` if there is no distance that always does.
+    /// How far, at most, the end of what was written lay above a byte that was then read; `None` if there is no
+    /// distance that always does.
     lead: Option<i64>,
     /// A byte of the input that was written over, then read.
     lost: Option<i64>,
@@ -60,8 +61,8 @@ impl Trace {
         self.read_behind(self.written, begin, end);
     }
 
-    /// Bytes of the input become the next of the output by `memcpy`, which may go in any order: they count as written before they are read, but for
-    /// a block that is copied onto itself.
+    /// Bytes of the input become the next of the output by `memcpy`, which may go in any order: they count as written
+    /// before they are read, but for a block that is copied onto itself.
     pub(super) fn copy(&mut self, from: i64, bytes: i64) {
         let is_onto_itself = from + self.distance == self.written;
         let lost = self.lost;
@@ -78,8 +79,9 @@ impl Trace {
         self.read(from, from + bytes);
     }
 
-    /// Steps that are alike. Reads move up evenly, and so does the end of what is written. So which of the two is ahead, and by how much, shows
-    /// in the first step and in the last; of those steps whose reads reach up to the output, in the first of them and in the last.
+    /// Steps that are alike. Reads move up evenly, and so does the end of what is written. So which of the two is
+    /// ahead, and by how much, shows in the first step and in the last; of those steps whose reads reach up to the
+    /// output, in the first of them and in the last.
     pub(super) fn beats(&mut self, beats: &Beats) {
         let Beats { length, read_step, elements, item, count, .. } = *beats;
         if count < 1 {

@@ -1,7 +1,7 @@
 //! Operators that slide a window over rows and columns: convolutions and pools.
 //!
-//! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output element they read what the window covers
-//! inside the input, of all channels or of some, and then write.
+//! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output
+//! element they read what the window covers inside the input, of all channels or of some, and then write.
 //!
 //! The checker has its own geometry of windows on purpose, instead of [`serenity_ir::Window`]: what
 //! is planned with that is checked with this.
@@ -148,8 +148,8 @@ impl Window {
         });
     }
 
-    /// The first pixel is copied to the result, which the others then replace where they are larger: the result is written before they are
-    /// read.
+    /// The first pixel is copied to the result, which the others then replace where they are larger: the result is
+    /// written before they are read.
     pub(super) fn first_then_larger(&self, trace: &mut Trace) {
         let pixel = self.input_depth * self.input_item;
         self.pixels(false, trace, |trace, _, reads| match reads {
@@ -163,8 +163,9 @@ impl Window {
         });
     }
 
-    /// For output pixels in order: where the input is read, and how many pixels side by side each time. Of pixels along which the window moves evenly, only those are visited that
-    /// can tell something ([`telling`]); all others are written.
+    /// For output pixels in order: where the input is read, and how many pixels side by side each time. Of pixels along
+    /// which the window moves evenly, only those are visited that can tell something ([`telling`]); all others are
+    /// written.
     fn pixels(&self, joined: bool, trace: &mut Trace, mut visit: impl FnMut(&mut Trace, i64, &[i64])) {
         let pixel = self.input_depth * self.input_item;
         let runs = self.columns.runs();
@@ -206,9 +207,11 @@ struct Run {
     count: i64,
 }
 
-/// Which of `count` places in a row tell whether any read comes too late, and how close writes get to reads. Reads and the end of what is written both move evenly, so the one gains
-/// evenly on the other: the most shows at one of the ends, or where reads reach up to an output that begins above. Next to each of these is another, since nothing may be written before
-/// the first, a block may be copied onto itself, and the channels of one place may lie on both sides of such a point.
+/// Which of `count` places in a row tell whether any read comes too late, and how close writes get to reads. Reads and
+/// the end of what is written both move evenly, so the one gains evenly on the other: the most shows at one of the
+/// ends, or where reads reach up to an output that begins above. Next to each of these is another, since nothing may be
+/// written before the first, a block may be copied onto itself, and the channels of one place may lie on both sides of
+/// such a point.
 fn telling(reads: &[i64], moves: i64, bytes: i64, count: i64, distance: i64) -> Vec<i64> {
     let reached = |read: &i64| (-distance - read - bytes).div_euclid(moves.max(1));
     let begins = reads.iter().filter(|_| distance < 0).map(reached);
@@ -230,7 +233,8 @@ impl Axis {
         is_known.then_some(Self { input, output, taps, stride, dilation, before })
     }
 
-    /// What comes after the last place comes before the first, if they are counted from behind; less than nothing if windows leave out the last places.
+    /// What comes after the last place comes before the first, if they are counted from behind; less than nothing if
+    /// windows leave out the last places.
     fn seen_from_behind(self) -> Self {
         let reach = (self.taps - 1) * self.dilation + 1;
         Self { before: (self.output - 1) * self.stride + reach - self.input - self.before, ..self }

@@ -6,9 +6,11 @@ use serenity_device::NamedMemory;
 
 /// Plan several models in the memories of one device, and write what runs them there.
 ///
-/// The file names memories and models, and how the models run. Each model becomes C without an interpreter, as by `emit c`, or a file for TFLM with a header
-/// that tells TFLM where its tensors lie. Models run one after the other, in the order of the file, so their tensors share memory; those named in one set of `together` may run at the same time and share nothing. What a model keeps
-/// from run to run is never shared. A model that does not fit the cheapest of its memories is divided between two, so that its cheap bytes are touched most.
+/// The file names memories and models, and how the models run. Each model becomes C without an interpreter, as by `emit
+/// c`, or a file for TFLM with a header that tells TFLM where its tensors lie. Models run one after the other, in the
+/// order of the file, so their tensors share memory; those named in one set of `together` may run at the same time and
+/// share nothing. What a model keeps from run to run is never shared. A model that does not fit the cheapest of its
+/// memories is divided between two, so that its cheap bytes are touched most.
 #[derive(Args)]
 #[command(after_help = "A whole file:\n  \
     together = [[\"kws\", \"vww\"]]     # may run at the same time\n\n  \
@@ -53,7 +55,8 @@ pub(crate) struct DeviceArgs {
     /// The file that describes the device; or a model, with --memory.
     #[arg(value_name = "FILE.toml")]
     pub(crate) input: String,
-    /// The memories for one model, the fast one first: FILE is this model. A byte in the second costs twice as much as one in the first.
+    /// The memories for one model, the fast one first: FILE is this model. A byte in the second costs twice as much as
+    /// one in the first.
     #[arg(long, value_name = "NAME=SIZE,…", value_delimiter = ',', value_parser = values::named_memory)]
     pub(crate) memory: Vec<NamedMemory>,
     /// With --memory: TFLM runs the model, built with these kernels. By default it becomes C.

@@ -8,7 +8,8 @@ use serenity::diff::{Growth, Limits};
 
 /// Show what changed between two models, or two releases of one: memory, flash, work, boards.
 ///
-/// Compares both models as they are, in their own order and with their own memory plan; nothing is searched. The memory model is that of OLD.
+/// Compares both models as they are, in their own order and with their own memory plan; nothing is searched. The memory
+/// model is that of OLD.
 ///
 /// Exits with 1 if NEW exceeds --budget or --max-growth. A model of which something is unknown keeps neither.
 #[derive(Args)]
@@ -24,7 +25,8 @@ pub(crate) struct DiffArgs {
     /// The memory that a device has for NEW: for a .tflite on TFLM the whole arena and a safety margin.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
-    /// How much more NEW may need than OLD, without the safety margin, as a size or in percent. With any kernels, this holds for each set of kernels.
+    /// How much more NEW may need than OLD, without the safety margin, as a size or in percent. With any kernels, this
+    /// holds for each set of kernels.
     #[arg(long, value_name = "SIZE|PERCENT%", value_parser = growth)]
     pub(crate) max_growth: Option<Growth>,
     /// Print Markdown, as for a pull request.

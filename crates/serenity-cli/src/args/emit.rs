@@ -20,13 +20,16 @@ pub(crate) enum EmitCommand {
 
 /// Write a .tflite model as C: model.h, model.c, kernels.h and kernels.c.
 ///
-/// The code is C11 that also compiles as C++, without heap, interpreter or global constructors. All tensors lie in one static arena; weights, and everything that an interpreter would
-/// prepare at start-up, are constants. Integer outputs equal those of TensorFlow Lite for Microcontrollers bit for bit; `serenity verify MODEL DIR` runs both.
+/// The code is C11 that also compiles as C++, without heap, interpreter or global constructors. All tensors lie in one
+/// static arena; weights, and everything that an interpreter would prepare at start-up, are constants. Integer outputs
+/// equal those of TensorFlow Lite for Microcontrollers bit for bit; `serenity verify MODEL DIR` runs both.
 ///
-/// The model is first rewritten, ordered and placed, as by `optimize --kernels emitted`. Add --loops to compute the widest parts a few rows at a time. Operators that are
-/// not supported are named before anything is written. The code is yours.
+/// The model is first rewritten, ordered and placed, as by `optimize --kernels emitted`. Add --loops to compute the
+/// widest parts a few rows at a time. Operators that are not supported are named before anything is written. The code
+/// is yours.
 ///
-/// --kernels cmsis-nn, or cmsis-nn-mve for cores with vectors, calls your CMSIS-NN where it has a function, with its scratch in the arena.
+/// --kernels cmsis-nn, or cmsis-nn-mve for cores with vectors, calls your CMSIS-NN where it has a function, with its
+/// scratch in the arena.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity emit c model.tflite -o firmware/model\n  \
@@ -60,7 +63,8 @@ pub(crate) struct EmitCArgs {
     pub(crate) hop: Option<u64>,
     /// The build that the code is for: what it expects is written beside the code.
     ///
-    /// plain: the code alone. cmake: a library for `add_subdirectory`. esp-idf: a component. zephyr: a module. arduino, platformio: a library.
+    /// plain: the code alone. cmake: a library for `add_subdirectory`. esp-idf: a component. zephyr: a module. arduino,
+    /// platformio: a library.
     #[arg(long, value_name = "BUILD", default_value_t, value_parser = named::<Layout>(Layout::all().map(|(name, _)| name)))]
     pub(crate) layout: Layout,
     /// Exit with 1 if the static memory (arena and state) is larger than this.

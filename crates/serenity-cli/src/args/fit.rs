@@ -8,8 +8,9 @@ use serenity_fit::Change;
 
 /// Make a model fit the memory of a device: try all ways, and write the first that fits.
 ///
-/// Prints one row per way, from the one that asks least of the application to the one that asks most: the RAM that a device must have including a safety margin, and what the way costs. The RAM
-/// is never an estimate: each plan is made and checked, and each C code is generated. Large models take minutes.
+/// Prints one row per way, from the one that asks least of the application to the one that asks most: the RAM that a
+/// device must have including a safety margin, and what the way costs. The RAM is never an estimate: each plan is made
+/// and checked, and each C code is generated. Large models take minutes.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity fit model.tflite --budget 64KiB\n  \
@@ -28,9 +29,10 @@ pub(crate) struct FitArgs {
     pub(crate) output: Option<String>,
     /// Make these changes only, and those that they are made of [default: all].
     ///
-    /// plan: another order, and an offset for every tensor. rewrites: operators replaced by equivalent ones. kernels: TFLM is built with known kernels.
-    /// loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code instead of the interpreter. stream: the application hands over a row of the input at a time.
-    /// Kernels, loops, int8-io and c come with plan and rewrites, stream also with c; --forbid rewrites leaves rewrites out.
+    /// plan: another order, and an offset for every tensor. rewrites: operators replaced by equivalent ones. kernels:
+    /// TFLM is built with known kernels. loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code
+    /// instead of the interpreter. stream: the application hands over a row of the input at a time. Kernels, loops,
+    /// int8-io and c come with plan and rewrites, stream also with c; --forbid rewrites leaves rewrites out.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) allow: Vec<Change>,
     /// Do not make these changes.
@@ -41,7 +43,8 @@ pub(crate) struct FitArgs {
     pub(crate) name: Option<String>,
     /// For an application that looks at windows over time: the next window ends so many rows of the input later.
     ///
-    /// Adds the ways that compute once what windows have in common; figures of time and MACs are then those from one window to the next.
+    /// Adds the ways that compute once what windows have in common; figures of time and MACs are then those from one
+    /// window to the next.
     #[arg(long, value_name = "ROWS")]
     pub(crate) hop: Option<u64>,
     /// For every way, print what it asks of the application, and its command.

@@ -16,8 +16,8 @@ pub(crate) struct InspectArgs {
     /// The model, or several models, which are summed up in a table.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Exit with 1 if the model as it is does not fit. Counts, for a .tflite on TFLM, the whole arena of a 32-bit device including a safety
-    /// margin; otherwise the runtime's arena, or the peak.
+    /// Exit with 1 if the model as it is does not fit. Counts, for a .tflite on TFLM, the whole arena of a 32-bit
+    /// device including a safety margin; otherwise the runtime's arena, or the peak.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
     /// Write the --json output of each model into this folder as NAME.json; the folder is created if needed.
@@ -32,7 +32,8 @@ pub(crate) struct InspectArgs {
     /// Write the graph for Graphviz here.
     #[arg(long, value_name = "FILE.dot")]
     pub(crate) dot: Option<String>,
-    /// Give up proving the least possible peak after this many seconds; on Linux and macOS, they must also have been spent on a processor.
+    /// Give up proving the least possible peak after this many seconds; on Linux and macOS, they must also have been
+    /// spent on a processor.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) time_limit: Duration,
     /// Give up proving it when the tables of the search reach this size.

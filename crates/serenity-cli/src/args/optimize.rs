@@ -10,8 +10,9 @@ use std::path::Path;
 
 /// Make an equivalent model that needs less memory.
 ///
-/// Searches rewrites, operator order and tensor placement. Prints the memory needed before and after, memory over time, and whether the
-/// result is proved optimal. The result never needs more than the original, and an independent checker verifies it before it is written.
+/// Searches rewrites, operator order and tensor placement. Prints the memory needed before and after, memory over time,
+/// and whether the result is proved optimal. The result never needs more than the original, and an independent checker
+/// verifies it before it is written.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity optimize model.tflite -o smaller.tflite\n  \
@@ -31,10 +32,12 @@ pub(crate) struct OptimizeArgs {
     /// The model, or several models, which are optimised one by one and summed up in a table.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Write this file; may be given several times. The suffix decides: .tflite or .onnx for the model (in the format of the input), .json for its graph, .dot for Graphviz, .html for a page, .h for a C header, DIR/ for C code.
+    /// Write this file; may be given several times. The suffix decides: .tflite or .onnx for the model (in the format
+    /// of the input), .json for its graph, .dot for Graphviz, .html for a page, .h for a C header, DIR/ for C code.
     ///
-    /// The page shows before and after, what sets the need, and what would lower it. The header is for TFLM: arena sizes and the offset of every tensor.
-    /// The C code runs without an interpreter, like that of `serenity emit c`; its kernels are `emitted` unless --kernels says otherwise.
+    /// The page shows before and after, what sets the need, and what would lower it. The header is for TFLM: arena
+    /// sizes and the offset of every tensor. The C code runs without an interpreter, like that of `serenity emit c`;
+    /// its kernels are `emitted` unless --kernels says otherwise.
     #[arg(short, long = "output", value_name = "FILE|DIR/")]
     pub(crate) outputs: Vec<String>,
     /// The output that is the model.
@@ -43,9 +46,9 @@ pub(crate) struct OptimizeArgs {
     /// Write every model into this folder under its own name; the folder is created if needed.
     #[arg(long, value_name = "DIR", conflicts_with = "outputs")]
     pub(crate) output_dir: Option<String>,
-    /// Exit with 1 if the result does not fit, and list all ways to make it fit. Counts, for a .tflite on TFLM, the whole arena of a 32-bit
-    /// device including a safety margin; otherwise the runtime's arena, or the peak. With --loops, picks the fitting plan with the fewest extra MACs, and no loops if
-    /// the model fits without.
+    /// Exit with 1 if the result does not fit, and list all ways to make it fit. Counts, for a .tflite on TFLM, the
+    /// whole arena of a 32-bit device including a safety margin; otherwise the runtime's arena, or the peak. With
+    /// --loops, picks the fitting plan with the fewest extra MACs, and no loops if the model fits without.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
     /// Write the plan here: order, offsets and proof, for `serenity check` and other tools.
@@ -64,11 +67,14 @@ pub(crate) struct OptimizeArgs {
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// For a .tflite on TFLM that runs on windows over time: the model takes this many new rows of the window in each run and carries the others itself.
+    /// For a .tflite on TFLM that runs on windows over time: the model takes this many new rows of the window in each
+    /// run and carries the others itself.
     ///
-    /// Rows that two windows have in common are computed once. The application writes the new rows into input 0, runs the model, and reads the outputs of the window that ends with
-    /// these rows, bit for bit as the whole window gives them. Other inputs and outputs are what is carried: the memory plan puts both at one place, and the application must leave them alone. Windows that are
-    /// padded over time, and hops that strides do not divide, are refused: `serenity emit c --stream time` knows them.
+    /// Rows that two windows have in common are computed once. The application writes the new rows into input 0, runs
+    /// the model, and reads the outputs of the window that ends with these rows, bit for bit as the whole window gives
+    /// them. Other inputs and outputs are what is carried: the memory plan puts both at one place, and the application
+    /// must leave them alone. Windows that are padded over time, and hops that strides do not divide, are refused:
+    /// `serenity emit c --stream time` knows them.
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["loops", "no_plan", "memory", "output_dir", "no_reorder"])]
     pub(crate) hop: Option<u64>,
     /// Keep the model's own order, also in sub-graphs; for TFLM only the placement of tensors is planned.
@@ -79,7 +85,8 @@ pub(crate) struct OptimizeArgs {
     /// List every rewrite, every soft budget and how the search went; for several models, print the full report of each.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// List every variant of the model that was tried: what it needs, what it costs, and why it was not taken. --json always includes this list, as `attempts`.
+    /// List every variant of the model that was tried: what it needs, what it costs, and why it was not taken. --json
+    /// always includes this list, as `attempts`.
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]

@@ -6,8 +6,9 @@ use clap::Args;
 
 /// Write a page about a model: what it needs before and after, why, and what would lower it.
 ///
-/// Runs `optimize` and shows the result in one HTML file that opens from disk, also on a phone: memory over time, the arena, the network and its order, each change and what
-/// it saved, what sets the peak, and which boards have enough RAM. The model itself is not written.
+/// Runs `optimize` and shows the result in one HTML file that opens from disk, also on a phone: memory over time, the
+/// arena, the network and its order, each change and what it saved, what sets the peak, and which boards have enough
+/// RAM. The model itself is not written.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity report model.tflite -o page.html\n  \

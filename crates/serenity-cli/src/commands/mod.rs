@@ -97,7 +97,8 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
     format!("{input}{runtime_given}{kernels_given}{order_given}{session_given}{folded}{}", shapes.concat())
 }
 
-/// Bytes in a table, and what comes before a remark on them. Where not everything is counted they are a lower bound, and none is no figure.
+/// Bytes in a table, and what comes before a remark on them. Where not everything is counted they are a lower bound,
+/// and none is no figure.
 fn figure(bytes: u64, counts_everything: bool) -> (String, &'static str) {
     match bytes {
         _ if counts_everything => (thousands(bytes), ""),

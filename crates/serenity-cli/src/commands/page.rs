@@ -8,7 +8,8 @@ use serenity::{Input, Optimized, Options};
 use serenity_page::{Page, PageOptions, page};
 use std::path::Path;
 
-/// Refuses targets that could not be written in the end, before the work. `others` are the files that the same run writes, each with its option.
+/// Refuses targets that could not be written in the end, before the work. `others` are the files that the same run
+/// writes, each with its option.
 pub(super) fn check_targets(
     report: Option<(&str, &str)>,
     svg: Option<&str>,

@@ -1,4 +1,5 @@
-//! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, from the types of what is printed.
+//! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`,
+//! from the types of what is printed.
 
 use crate::args::{CompletionsArgs, ManArgs, SchemaArgs};
 use crate::failure::refuse;

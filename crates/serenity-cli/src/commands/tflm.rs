@@ -1,4 +1,5 @@
-//! What is to be known before any figure: what TFLM cannot run, for which kernels the plan is that a model came with, and which kernels of LiteRT are counted.
+//! What is to be known before any figure: what TFLM cannot run, for which kernels the plan is that a model came with,
+//! and which kernels of LiteRT are counted.
 
 use super::{count, op_name_and_type};
 use crate::Failure;

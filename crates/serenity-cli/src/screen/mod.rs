@@ -1,8 +1,9 @@
 //! Output for people: text as wide as their terminal, in colour where it can be shown.
 //!
-//! Commands write whole lines, as long as they are, and may [mark](layout) where what follows is to hang and what is a command. Colours are escapes from [`style`]: text from models
-//! is made [printable](crate::printable) and holds none. In a pipe or a file lines stay whole and have no colour, for programs that look for them; `COLUMNS` and `CLICOLOR_FORCE` ask for
-//! the other.
+//! Commands write whole lines, as long as they are, and may [mark](layout) where what follows is to hang and what is a
+//! command. Colours are escapes from [`style`]: text from models is made [printable](crate::printable) and holds none.
+//! In a pipe or a file lines stay whole and have no colour, for programs that look for them; `COLUMNS` and
+//! `CLICOLOR_FORCE` ask for the other.
 
 pub(crate) mod layout;
 pub(crate) mod style;

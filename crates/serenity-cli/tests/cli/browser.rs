@@ -1,7 +1,7 @@
 //! A real browser: Chromium without a window, asked through the pipe of its `DevTools` protocol.
 //!
-//! Looked for under its usual names, or where `SERENITY_CHROMIUM` says. Where there is none, [`Browser::open`] leaves out the test and
-//! returns `None`: a test ends there.
+//! Looked for under its usual names, or where `SERENITY_CHROMIUM` says. Where there is none, [`Browser::open`] leaves
+//! out the test and returns `None`: a test ends there.
 
 use serde_json::{Value, json};
 use serenity_judges::{Need, skip};

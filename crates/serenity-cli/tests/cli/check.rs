@@ -371,8 +371,8 @@ fn plans_that_were_accepted_once_are_refused() {
         let desk = Desk::new();
         let run = desk.run(&["check", forged.to_str().unwrap(), person.to_str().unwrap()]);
         assert!(run.code == 1 && run.stdout.contains("`extra_instructions`"), "{run:?}");
-        // With the fields that it lacks, its other claims are looked at. Its peak counted what loops hand on several times, as peaks were counted once; with the right one, the bound is
-        // refused.
+        // With the fields that it lacks, its other claims are looked at. Its peak counted what loops hand on several
+        // times, as peaks were counted once; with the right one, the bound is refused.
         let mut plan: Value = serde_json::from_slice(&std::fs::read(forged).unwrap()).unwrap();
         (plan["loops"]["instructions"], plan["loops"]["extra_instructions"]) = (1.into(), 1.into());
         for (peak, fault) in [(45_296, "the peak is 20144 bytes"), (20_144, "bound of 21008 bytes is above")]

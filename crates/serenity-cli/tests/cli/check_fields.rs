@@ -1,4 +1,5 @@
-//! Every field that a plan can have, forged: `check --deep` accepts no plan with a false field, unless the field is documented to claim nothing.
+//! Every field that a plan can have, forged: `check --deep` accepts no plan with a false field, unless the field is
+//! documented to claim nothing.
 
 use crate::float_io::with_float_io;
 use crate::harness::Desk;
@@ -99,7 +100,8 @@ fn listed(path: &str) -> String {
     }
 }
 
-/// Is it in that list, or part of a field that is? A chain that begins later may prove as much, so its tensors are only forged one by one.
+/// Is it in that list, or part of a field that is? A chain that begins later may prove as much, so its tensors are only
+/// forged one by one.
 fn claims_nothing(path: &str) -> bool {
     if path.starts_with("/witness/") && path.ends_with("/tensors") {
         return true;

@@ -1,4 +1,5 @@
-//! What goes wrong around a command: signals, links, streams that are files, names that are no text. Nothing is lost or left behind.
+//! What goes wrong around a command: signals, links, streams that are files, names that are no text. Nothing is lost or
+//! left behind.
 
 use crate::harness::Desk;
 

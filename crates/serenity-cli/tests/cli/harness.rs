@@ -44,7 +44,8 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// What a child had of the processor, without those that it has started, whether it has ended or not; `None` where the system does not tell.
+/// What a child had of the processor, without those that it has started, whether it has ended or not; `None` where the
+/// system does not tell.
 #[cfg(unix)]
 pub(crate) fn processor_time(child: &Child) -> Option<Duration> {
     let line = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;

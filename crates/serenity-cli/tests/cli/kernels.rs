@@ -39,7 +39,8 @@ fn what_is_said_of_any_kernels_is_enough_for_each() {
     }
 }
 
-/// `ESPHome` gives this model an arena of 37,000 bytes. On an ESP32-S3 it ran until ESP-NN 1.2.1 came, and then TFLM said `Failed to resize buffer. Requested: 33488`.
+/// `ESPHome` gives this model an arena of 37,000 bytes. On an ESP32-S3 it ran until ESP-NN 1.2.1 came, and then TFLM
+/// said `Failed to resize buffer. Requested: 33488`.
 #[test]
 fn the_release_that_broke_a_wake_word_is_named() {
     let Some(models) = serenity_judges::shared("models") else { return };

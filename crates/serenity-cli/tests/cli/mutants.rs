@@ -1,4 +1,5 @@
-//! Models with a few bytes changed, by `fuzz/mutants`: a few of built-in networks here, ten thousand of real models where somebody asks for them.
+//! Models with a few bytes changed, by `fuzz/mutants`: a few of built-in networks here, ten thousand of real models
+//! where somebody asks for them.
 
 use crate::harness::Desk;
 use serenity_judges::{Need, skip};

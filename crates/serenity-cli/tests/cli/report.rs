@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 const SCRIPT: &str = "<script>alert(1)</script>";
 const QUOTES: &str = "say \"cheese\",\n'please' & `now`";
 
-/// A network of `cells` cells of four ops: a fork, two branches of different sizes and a join, with a connection over every third cell.
+/// A network of `cells` cells of four ops: a fork, two branches of different sizes and a join, with a connection over
+/// every third cell.
 fn network(cells: u64) -> String {
     let mut tensors =
         vec![json!({"id": 0, "name": "image", "bytes": 9000, "shape": [1, 30, 100, 3], "dtype": "int8"})];

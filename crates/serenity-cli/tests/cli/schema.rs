@@ -1,7 +1,7 @@
 //! `serenity schema` says all that programs are told, and nothing else: every JSON output of these tests is compared with it.
 //!
-//! The schema allows fields to be added, as users must; here a field that it does not name is a fault. The validator knows the part
-//! of JSON Schema that is used, and refuses to work with any other.
+//! The schema allows fields to be added, as users must; here a field that it does not name is a fault. The validator
+//! knows the part of JSON Schema that is used, and refuses to work with any other.
 
 use crate::harness::Desk;
 use serde_json::{Map, Value};

@@ -10,7 +10,8 @@ use std::time::Duration;
 /// Ops of a chain that takes seconds to read and plan.
 const OPS: usize = 40_000;
 
-/// What a command may have of the processor after a signal, with what it goes on to spend while the program that sends the signal starts.
+/// What a command may have of the processor after a signal, with what it goes on to spend while the program that sends
+/// the signal starts.
 const MOST: Duration = Duration::from_secs(1);
 
 /// Time of the processor before the signal.

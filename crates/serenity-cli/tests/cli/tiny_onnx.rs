@@ -66,8 +66,8 @@ pub(crate) fn running(mut node: Vec<u8>, name: &str, op: &str) -> Vec<u8> {
     node
 }
 
-/// A model of these nodes on an input `x` of 8 floats. Of the `outputs` nothing is declared but the name; the tensors `declared` are vectors of
-/// 8 floats.
+/// A model of these nodes on an input `x` of 8 floats. Of the `outputs` nothing is declared but the name; the tensors
+/// `declared` are vectors of 8 floats.
 pub(crate) fn network(nodes: &[Vec<u8>], declared: &[&str], outputs: &[&str]) -> Vec<u8> {
     let mut graph: Vec<u8> = nodes.iter().flat_map(|node| message(1, node)).collect();
     graph.extend([text(2, "tiny"), message(11, &floats("x", 8))].concat());

@@ -135,7 +135,8 @@ fn what_a_graph_of_its_own_needs_is_not_nothing() {
     assert!(told.stdout.contains("what `If` runs is not counted"), "{told:?}");
 }
 
-/// What a default session was measured to ask for counts the bodies; what is planned does not. The two are never set against each other.
+/// What a default session was measured to ask for counts the bodies; what is planned does not. The two are never set
+/// against each other.
 #[test]
 fn what_was_measured_with_bodies_is_not_compared_with_what_leaves_them_out() {
     let Some(python) = serenity_judges::python() else { return };

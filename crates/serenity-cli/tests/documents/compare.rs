@@ -1,7 +1,8 @@
 //! What a document says against what the program says.
 //!
-//! In a document `…` stands for what is left out: alone on a line for any lines, within a line for any text. So do times, which no document can
-//! tell: they are left out of what the program says before anything is compared, and a document that names one is wrong.
+//! In a document `…` stands for what is left out: alone on a line for any lines, within a line for any text. So do
+//! times, which no document can tell: they are left out of what the program says before anything is compared, and a
+//! document that names one is wrong.
 
 use snapbox::filter::NormalizeToExpected;
 use snapbox::report::{Palette, write_diff};

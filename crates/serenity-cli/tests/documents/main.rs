@@ -1,8 +1,8 @@
 //! Every command in README.md and the guides is run, and does what the document says it does; every file and heading that a
 //! document links to is there.
 //!
-//! `SERENITY_BLESS=1 cargo test -p serenity-cli --test documents` writes the documents anew, with the same left out as before; look at the
-//! difference before you commit it. How documents are marked up is told in CONTRIBUTING.md.
+//! `SERENITY_BLESS=1 cargo test -p serenity-cli --test documents` writes the documents anew, with the same left out as
+//! before; look at the difference before you commit it. How documents are marked up is told in CONTRIBUTING.md.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,5 @@
-//! Tables of figures, computed again: a comment `<!-- table: NAME -->` says which of these it is. The first cell of each row says of what.
+//! Tables of figures, computed again: a comment `<!-- table: NAME -->` says which of these it is. The first cell of
+//! each row says of what.
 
 use crate::markdown::{Table, row};
 use crate::session::{Session, collection};
@@ -308,7 +309,8 @@ fn loops(session: &mut Session, cells: &[String]) -> Vec<String> {
     [cells[0].clone(), came, plain, thousands(with), less, thousands(every), macs].into()
 }
 
-/// model | channels | multiplications | bytes of weights | bytes of the file | whole arena as it came, planned, and without constant channels as well
+/// model | channels | multiplications | bytes of weights | bytes of the file | whole arena as it came, planned, and
+/// without constant channels as well
 fn constant_channels(session: &mut Session, cells: &[String]) -> Vec<String> {
     let Some(path) = model(cells[0].trim_matches('`'), "tflite") else { return cells.to_vec() };
     let planned = |rewrites: &str| {

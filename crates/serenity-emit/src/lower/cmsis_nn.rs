@@ -1,4 +1,5 @@
-//! Operators as calls of the user's CMSIS-NN. What the library has no function for, or not for these shapes, is left to our own kernels.
+//! Operators as calls of the user's CMSIS-NN. What the library has no function for, or not for these shapes, is left to
+//! our own kernels.
 
 use super::elementwise::{Product, Sum};
 use super::products::{dense, named_matrix};
@@ -140,7 +141,8 @@ fn window(
     )))
 }
 
-/// On cores with vectors, the library wants the sum of each row of weights, times the offset of the input, with the bias: our folded bias.
+/// On cores with vectors, the library wants the sum of each row of weights, times the offset of the input, with the
+/// bias: our folded bias.
 fn fully_connected(at: &mut At) -> Result<Option<String>, Refused> {
     let made = dense(at)?;
     if !made.layer.holds_differences {

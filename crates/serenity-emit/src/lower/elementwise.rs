@@ -80,7 +80,8 @@ fn called(at: &mut At, fragment: Fragment, name: &str, parameters: &str) -> Resu
     ))
 }
 
-/// A sum or difference, whoever makes it: operands, result, and the factors that bring the operands to one scale and their sum to that of the result.
+/// A sum or difference, whoever makes it: operands, result, and the factors that bring the operands to one scale and
+/// their sum to that of the result.
 pub(super) struct Sum {
     pub(super) ends: [Affine; 3],
     pub(super) factors: [Factor; 3],

@@ -84,7 +84,8 @@ impl<'s> At<'_, 's> {
         Ok((input, output))
     }
 
-    /// Do two tensors have one scale and one zero point, as far as the runtime looks? Refused if not: it does not rescale here, and refuses such a model itself.
+    /// Do two tensors have one scale and one zero point, as far as the runtime looks? Refused if not: it does not
+    /// rescale here, and refuses such a model itself.
     pub(crate) fn must_be_alike(
         &self,
         [one, other]: [&SourceTensor; 2],

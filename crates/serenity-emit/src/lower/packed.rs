@@ -1,4 +1,5 @@
-//! Layers whose weights are packed for cores that multiply two pairs of numbers at a time; `None` where something that the packed kernels need is not so.
+//! Layers whose weights are packed for cores that multiply two pairs of numbers at a time; `None` where something that
+//! the packed kernels need is not so.
 
 use super::windows::{Weighted, image, is_backward, wish};
 use crate::checked::{self, Words};
@@ -130,8 +131,8 @@ fn lowered(at: &mut At, made: &Weighted, kernel: Kernel) -> Result<Option<String
     written(at, made, kernel, &words, &scales).map(Some)
 }
 
-/// The kernel that does two pixels at a time and its scratch as an argument, if the layer gains by it and the arena has room while it
-/// runs.
+/// The kernel that does two pixels at a time and its scratch as an argument, if the layer gains by it and the arena has
+/// room while it runs.
 fn with_scratch(
     at: &At,
     made: &Weighted,

@@ -13,7 +13,8 @@ pub(crate) struct Layer {
     pub(crate) given: Vec<i32>,
     /// With what the zero point of the input adds.
     pub(crate) bias: Vec<i32>,
-    /// May a sum, or a sum once scaled, go beyond 32 bits? Then it wraps around, as it does in the runtime: only kernels that say so compute such a layer.
+    /// May a sum, or a sum once scaled, go beyond 32 bits? Then it wraps around, as it does in the runtime: only
+    /// kernels that say so compute such a layer.
     pub(crate) wraps: bool,
     /// Can inputs less their zero point be added up as well, from the given bias on, in whatever order?
     pub(crate) holds_differences: bool,
@@ -21,7 +22,8 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// `weights` lists those of each output channel; the zero point of what is read is folded into the bias, so that sums are of products of bytes as they are.
+    /// `weights` lists those of each output channel; the zero point of what is read is folded into the bias, so that
+    /// sums are of products of bytes as they are.
     pub(crate) fn new<'w>(
         at: &At,
         weights: impl Iterator<Item = Box<dyn Iterator<Item = i8> + 'w>>,

@@ -12,7 +12,8 @@ use crate::refused::Refused;
 use crate::source::DataPlace;
 use serenity_ir::ElementType::{self, Float32, Int8, Int16};
 
-/// The order of the operands: weights of what is read, weights of what the cells gave, biases; each for the gates in the order of [`GATES`].
+/// The order of the operands: weights of what is read, weights of what the cells gave, biases; each for the gates in
+/// the order of [`GATES`].
 const WEIGHTS: usize = 1;
 const CELL_WEIGHTS: usize = 5;
 const BIAS: usize = 12;

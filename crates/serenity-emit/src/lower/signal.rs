@@ -1,4 +1,5 @@
-//! The operators with which TFLM makes features of sound, of whole numbers throughout. What they compute beyond 16 and 32 bits wraps around in the runtime, and so it does here.
+//! The operators with which TFLM makes features of sound, of whole numbers throughout. What they compute beyond 16 and
+//! 32 bits wraps around in the runtime, and so it does here.
 
 use super::windows::wish;
 use crate::emitter::{At, StateKey};

@@ -10,7 +10,8 @@ use serenity_ir::ElementType::Int8;
 /// Longer rows would add up to more than 32 bits hold.
 const DEEPEST: u64 = 4000;
 
-/// A softmax, whoever makes it: rows of so many elements, the factor of differences to the largest, and the furthest difference that counts.
+/// A softmax, whoever makes it: rows of so many elements, the factor of differences to the largest, and the furthest
+/// difference that counts.
 pub(super) struct Softmax {
     pub(super) rows: u64,
     pub(super) depth: u64,

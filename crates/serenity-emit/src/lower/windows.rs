@@ -93,7 +93,8 @@ fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
     Ok(format!("/* zero points, bounds */ {}, {}, {least}, {most},", read.zero, written.zero))
 }
 
-/// Must a layer go from its last pixel to its first? It must where its result lies over what it reads and begins above it, which is planned for single pictures only.
+/// Must a layer go from its last pixel to its first? It must where its result lies over what it reads and begins above
+/// it, which is planned for single pictures only.
 pub(super) fn is_backward(at: &At, made: &Weighted) -> Result<bool, Refused> {
     let bytes = at.input(0)?.bytes;
     let places = at.offset(at.input_id(0)).zip(at.offset(at.output_id(0)));

@@ -4,7 +4,8 @@ use super::{KernelSet, Kernels};
 use crate::TFLM_ALIGNMENT;
 use serenity_ir::Call;
 
-/// What holds for each set, but for the scratch of ESP-NN on an ESP32-S3: that is several times what all others ask for, and an arena for it would be of no use to anybody else.
+/// What holds for each set, but for the scratch of ESP-NN on an ESP32-S3: that is several times what all others ask
+/// for, and an arena for it would be of no use to anybody else.
 pub(super) const SET: KernelSet = KernelSet {
     cores: "those of each of its sets",
     library: "the largest of its sets: TensorFlow Lite for Microcontrollers and CMSIS-NN of 2026, and ESP-NN 1.0.0 to 1.2.3 in C",

@@ -1,4 +1,5 @@
-//! The kernels of the C that `serenity emit` writes, in two sets: the same order of reads and writes, but other weights. There is no interpreter, so they are no kernels of TFLM: a plan for them is for that code alone.
+//! The kernels of the C that `serenity emit` writes, in two sets: the same order of reads and writes, but other
+//! weights. There is no interpreter, so they are no kernels of TFLM: a plan for them is for that code alone.
 
 use super::{KernelSet, Kernels};
 

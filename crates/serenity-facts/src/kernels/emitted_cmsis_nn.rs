@@ -1,5 +1,6 @@
-//! The kernels of C that `serenity emit` writes with calls into CMSIS-NN: functions of the library where there are some, and the kernels of emitted C elsewhere. Two sets, for cores without
-//! vectors and with them: these ask for working memory of several kilobytes where others ask for none.
+//! The kernels of C that `serenity emit` writes with calls into CMSIS-NN: functions of the library where there are
+//! some, and the kernels of emitted C elsewhere. Two sets, for cores without vectors and with them: these ask for
+//! working memory of several kilobytes where others ask for none.
 
 use super::{KernelSet, Kernels};
 use crate::scratch;

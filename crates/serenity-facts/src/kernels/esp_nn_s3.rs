@@ -1,4 +1,5 @@
-//! Espressif's ESP-NN on the ESP32-S3, version by version: releases copy more or less of what a convolution reads to where its vectors can read it.
+//! Espressif's ESP-NN on the ESP32-S3, version by version: releases copy more or less of what a convolution reads to
+//! where its vectors can read it.
 
 use super::{KernelSet, Kernels};
 use crate::scratch::esp_nn;

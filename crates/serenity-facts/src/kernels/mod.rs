@@ -11,7 +11,8 @@ mod reference;
 
 use serenity_ir::Call;
 
-/// The kernels that `TensorFlow` Lite for Microcontrollers is built with. They compute the same, but need different working memory.
+/// The kernels that `TensorFlow` Lite for Microcontrollers is built with. They compute the same, but need different
+/// working memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kernels {
     /// Not known. What is planned and said holds for each of some [sets](Self::sets).
@@ -56,8 +57,8 @@ pub struct KernelSet {
     pub cores: &'static str,
     /// The library, and the version of it that was read and measured.
     pub library: &'static str,
-    /// The name of the set with each release of its library that asks for just this scratch, the oldest first; empty where releases were
-    /// not compared.
+    /// The name of the set with each release of its library that asks for just this scratch, the oldest first; empty
+    /// where releases were not compared.
     pub releases: &'static [&'static str],
     /// The functions in which was read what is said here.
     pub derived_from: &'static [&'static str],

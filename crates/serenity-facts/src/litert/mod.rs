@@ -1,10 +1,10 @@
 //! What the reference kernels of LiteRT (TensorFlow Lite) keep outside the arena, and what they need in it besides their tensors.
 //!
-//! While a graph is prepared, some kernels compute their result at once if everything they read is constant by then; it lies on the heap
-//! from there on and counts as a constant for the kernels that follow. Others learn only while the graph runs how large their
-//! result will be; it lies on the heap too, and the planner stops there: what comes later is planned when the run has come so far, and may have sizes
-//! that follow from it. The tables hold what release 2.3.0 of `ai-edge-litert` was seen to do; a kind that is not listed keeps its results in the arena and
-//! needs nothing else.
+//! While a graph is prepared, some kernels compute their result at once if everything they read is constant by then; it
+//! lies on the heap from there on and counts as a constant for the kernels that follow. Others learn only while the
+//! graph runs how large their result will be; it lies on the heap too, and the planner stops there: what comes later is
+//! planned when the run has come so far, and may have sizes that follow from it. The tables hold what release 2.3.0 of
+//! `ai-edge-litert` was seen to do; a kind that is not listed keeps its results in the arena and needs nothing else.
 
 mod temporaries;
 
@@ -23,7 +23,8 @@ pub enum LitertPlace {
     Persistent,
     /// On the heap, since its size is known only when it is computed.
     Heap,
-    /// In the arena, planned when the run has come so far: its size follows from that of a tensor on the heap. It may be nothing, so it counts as nothing.
+    /// In the arena, planned when the run has come so far: its size follows from that of a tensor on the heap. It may
+    /// be nothing, so it counts as nothing.
     Later,
 }
 
@@ -91,8 +92,8 @@ impl LitertKernels {
         &self.temporaries[op.index()]
     }
 
-    /// Does the kernel of `op` need more than [`temporaries`](Self::temporaries) tell? So it is where weights are quantised and what they are
-    /// applied to is not.
+    /// Does the kernel of `op` need more than [`temporaries`](Self::temporaries) tell? So it is where weights are
+    /// quantised and what they are applied to is not.
     pub fn needs_more(graph: &Graph, op: OpId) -> bool {
         temporaries::are_unknown(&Call::new(graph, op))
     }
@@ -137,7 +138,8 @@ impl Operands<'_> {
         self.op.inputs.iter().all(|&tensor| self.is_folded(tensor))
     }
 
-    /// Is it known only in the run how large this is? What the file says of a tensor on the heap holds, unless it says itself that it may change.
+    /// Is it known only in the run how large this is? What the file says of a tensor on the heap holds, unless it says
+    /// itself that it may change.
     fn has_unknown_size(&self, tensor: TensorId) -> bool {
         match self.places[tensor.index()] {
             LitertPlace::Later => true,
@@ -248,7 +250,8 @@ fn follows_an_unknown_size(graph: &Graph, operands: &Operands) -> bool {
         && op.inputs.iter().any(|&t| operands.has_unknown_size(t))
 }
 
-/// A reshaping to a shape that is computed: its size is known, so it may share its input's memory, but the planner stops there all the same.
+/// A reshaping to a shape that is computed: its size is known, so it may share its input's memory, but the planner
+/// stops there all the same.
 fn takes_its_shape_while_running(operands: &Operands) -> bool {
     operands.op.kind.operator() == RESHAPE && !operands.is_known(1)
 }
@@ -321,7 +324,8 @@ mod tests {
         assert_outcome("int32[8] int64[8] = UNIQUE int32[8]", &[Heap, Arena], true);
     }
 
-    /// The size of what is sliced is computed, so that of all that follows is known only in the run, as far as the file leaves it open.
+    /// The size of what is sliced is computed, so that of all that follows is known only in the run, as far as the file
+    /// leaves it open.
     #[test]
     fn what_follows_from_an_unknown_size_is_planned_later() {
         let sized = |signature: &[i64]| {

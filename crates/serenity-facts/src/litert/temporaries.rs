@@ -1,7 +1,7 @@
 //! What kernels have in the arena while they run.
 //!
-//! Left out is what kernels with floating-point inputs and quantised weights need to quantise their inputs ([`are_unknown`]), and what depends on
-//! the number of threads: one is assumed.
+//! Left out is what kernels with floating-point inputs and quantised weights need to quantise their inputs
+//! ([`are_unknown`]), and what depends on the number of threads: one is assumed.
 
 use super::{LitertPlace, LitertTemporary, Operands};
 use crate::scratch::reference;

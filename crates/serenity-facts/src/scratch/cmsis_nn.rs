@@ -1,9 +1,9 @@
 //! What the kernels that call CMSIS-NN ask for, on cores with the DSP extension; all others are the portable ones.
 //!
-//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. `SOFTMAX`, `SVDF`, `BATCH_MATMUL`, `MAX_POOL_2D`,
-//! `TRANSPOSE` and the element-wise kernels call CMSIS-NN too, but ask for no more on these cores than the portable kernels do.
-//! A build by Arm Compiler 6 would request 4 bytes per channel more in 1x1 convolutions; GCC and clang request none
-//! there.
+//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. `SOFTMAX`, `SVDF`, `BATCH_MATMUL`,
+//! `MAX_POOL_2D`, `TRANSPOSE` and the element-wise kernels call CMSIS-NN too, but ask for no more on these cores than
+//! the portable kernels do. A build by Arm Compiler 6 would request 4 bytes per channel more in 1x1 convolutions; GCC
+//! and clang request none there.
 
 use super::reference;
 use serenity_ir::Operator::*;
@@ -45,7 +45,8 @@ fn convolution(call: &Call) -> Option<Vec<u64>> {
     }
 }
 
-/// One column a pixel, unless there is a kernel for just this shape. There is one for 3x3, whose padding of at most 1 the format ensures.
+/// One column a pixel, unless there is a kernel for just this shape. There is one for 3x3, whose padding of at most 1
+/// the format ensures.
 fn depthwise_convolution(call: &Call) -> Option<Vec<u64>> {
     let (input, filter) = (call.described(0)?, call.described(1));
     let [batch, _, _, channels] = input.dims()?;
@@ -61,8 +62,8 @@ fn depthwise_convolution(call: &Call) -> Option<Vec<u64>> {
     Some(vec![counted_product(&[2, channels, height, width])?])
 }
 
-/// Of more than one row, it may run as a 1x1 convolution, which wants multiplier and shift for each channel. (If the model has them for
-/// each channel, which the graph does not tell, no copy is made.)
+/// Of more than one row, it may run as a 1x1 convolution, which wants multiplier and shift for each channel. (If the
+/// model has them for each channel, which the graph does not tell, no copy is made.)
 fn fully_connected(call: &Call) -> Option<Vec<u64>> {
     let (input, filter, output) = (call.described(0)?, call.described(1)?, call.described_result(0)?);
     let is_convolution = input.is(&ElementType::Int8)

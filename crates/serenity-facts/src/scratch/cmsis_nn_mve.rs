@@ -1,8 +1,10 @@
-//! What the kernels that call CMSIS-NN ask for, on cores with vectors (MVE, Helium); all others are as on cores with the DSP extension.
+//! What the kernels that call CMSIS-NN ask for, on cores with vectors (MVE, Helium); all others are as on cores with
+//! the DSP extension.
 //!
-//! Columns are padded to whole vectors and lie side by side in fours, and depthwise convolutions go through channels in blocks of a fixed size, however few there
-//! are. Dense layers, products of matrices and SVDF want sums of their weights: as scratch if TFLM is built for size, for ever if it is built for speed. The
-//! model does not tell, so they count as both. Convolutions along a single row may ask for less than is counted.
+//! Columns are padded to whole vectors and lie side by side in fours, and depthwise convolutions go through channels in
+//! blocks of a fixed size, however few there are. Dense layers, products of matrices and SVDF want sums of their
+//! weights: as scratch if TFLM is built for size, for ever if it is built for speed. The model does not tell, so they
+//! count as both. Convolutions along a single row may ask for less than is counted.
 
 use super::{cmsis_nn, reference};
 use serenity_ir::Operator::*;
@@ -14,7 +16,8 @@ const COLUMNS: u64 = 4;
 /// Bytes of a vector.
 const VECTOR: u64 = 16;
 
-/// Channels that a depthwise convolution of CMSIS-NN works on at a time on cores with vectors (MVE): for each block of them, it goes over all pixels.
+/// Channels that a depthwise convolution of CMSIS-NN works on at a time on cores with vectors (MVE): for each block of
+/// them, it goes over all pixels.
 pub const CHANNELS_AT_ONCE: u64 = 124;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
@@ -45,8 +48,8 @@ fn convolution(call: &Call) -> Option<Vec<u64>> {
     Some(vec![columns(&[height, width, channels, item])?])
 }
 
-/// One block of channels of four pixels, however many channels there are. Many results of a single channel are made by a plain convolution, whose filter is turned
-/// round first.
+/// One block of channels of four pixels, however many channels there are. Many results of a single channel are made by
+/// a plain convolution, whose filter is turned round first.
 fn depthwise_convolution(call: &Call) -> Option<Vec<u64>> {
     let input = call.described(0)?;
     let [batch, _, _, channels] = input.dims()?;

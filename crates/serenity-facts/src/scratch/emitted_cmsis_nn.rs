@@ -1,5 +1,5 @@
-//! What C that calls CMSIS-NN needs besides its tensors: what the functions of the library ask for. The sums of weights that dense layers want on cores with vectors are constants; the kernels of
-//! emitted C need nothing.
+//! What C that calls CMSIS-NN needs besides its tensors: what the functions of the library ask for. The sums of weights
+//! that dense layers want on cores with vectors are constants; the kernels of emitted C need nothing.
 
 use super::{cmsis_nn, cmsis_nn_mve};
 use serenity_ir::Operator::*;

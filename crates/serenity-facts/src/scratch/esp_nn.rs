@@ -1,6 +1,7 @@
 //! What the kernels that call ESP-NN ask for; all others are the portable ones.
 //!
-//! Its kernels in C ask for next to nothing. Those for the ESP32-S3 copy their whole input and filter to where its vectors can read them.
+//! Its kernels in C ask for next to nothing. Those for the ESP32-S3 copy their whole input and filter to where its
+//! vectors can read them.
 
 use super::reference;
 use serenity_ir::Operator::*;
@@ -256,8 +257,8 @@ mod tests {
     #[test]
     fn older_releases_copy_less_for_a_convolution() {
         for (sizes, [old, new]) in [
-            // From 1.2.1 on, few channels go window by window, and the filter is copied a second time, as is the input with what windows reach
-            // beyond it.
+            // From 1.2.1 on, few channels go window by window, and the filter is copied a second time, as is the input
+            // with what windows reach beyond it.
             ([3, 8, 3, 16], [10 * 10 * 3 + 9 * 16 * 16 + 32 + 64, 64 + 16 + 16 * 32 + 16 + 32 + 32]),
             ([3, 8, 16, 8], [1600 + 9 * 16 * 8 + 32 + 32, 1600 + 9 * 16 * 8 + 48 * 3 * 8 + 1600 + 32 + 32]),
             ([1, 8, 16, 32], [16 * 32 + 2 * 8 * 16 + 32; 2]),

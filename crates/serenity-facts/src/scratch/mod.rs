@@ -9,12 +9,13 @@ pub(crate) mod reference;
 use crate::Kernels;
 use serenity_ir::{Call, Graph, OpId};
 
-/// The scratch buffers that the kernel of `op` asks for in `TensorFlow` Lite for Microcontrollers: sizes in bytes, in order of request, not
-/// rounded (the runtime's planner rounds each up to 16). They live while the op runs, and not longer. Of kernels that are not known, those of the set that
-/// asks for most.
+/// The scratch buffers that the kernel of `op` asks for in `TensorFlow` Lite for Microcontrollers: sizes in bytes, in
+/// order of request, not rounded (the runtime's planner rounds each up to 16). They live while the op runs, and not
+/// longer. Of kernels that are not known, those of the set that asks for most.
 ///
-/// What the graph does not tell (shapes, types, attributes) is not guessed: such an op counts without scratch. So does an op whose
-/// kernel could not run, because a size would not fit in the 31 bits that kernels reckon with. Requests for 0 bytes are left out.
+/// What the graph does not tell (shapes, types, attributes) is not guessed: such an op counts without scratch. So does
+/// an op whose kernel could not run, because a size would not fit in the 31 bits that kernels reckon with. Requests for
+/// 0 bytes are left out.
 ///
 /// Attributes that matter: `kernel`, `stride`, `dilation` (1 if absent), `constants`, `absent`, and for a few kinds
 /// `time_major` (false if absent), `fft_length`, `max_detections`, `num_classes`.

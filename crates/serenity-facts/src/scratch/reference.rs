@@ -1,8 +1,9 @@
 //! What the portable kernels ask for.
 //!
-//! The list of kinds is complete for the release that the figures in the tests come from: no other kernel of that build asks for
-//! scratch. Not counted: the buffers into which a build with compression unpacks compressed constants, since only the model's metadata
-//! tells which those are. `BATCH_MATMUL` keeps its transposed operands for ever, which is not scratch.
+//! The list of kinds is complete for the release that the figures in the tests come from: no other kernel of that build
+//! asks for scratch. Not counted: the buffers into which a build with compression unpacks compressed constants, since
+//! only the model's metadata tells which those are. `BATCH_MATMUL` keeps its transposed operands for ever, which is not
+//! scratch.
 
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, counted_product};

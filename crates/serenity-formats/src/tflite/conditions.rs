@@ -32,7 +32,8 @@ pub(super) fn hold(model: &Model, graph: &Graph, patch: &Patch) -> bool {
     }
 }
 
-/// How a window lies over an image depends on its size, which a caller may change where the model leaves it open. The batch does not matter.
+/// How a window lies over an image depends on its size, which a caller may change where the model leaves it open. The
+/// batch does not matter.
 fn has_a_fixed_size(model: &Model, op: OpId) -> bool {
     let sub_graph = &model.sub_graphs()[0];
     let operator = &sub_graph.operators()[op.index()];

@@ -24,7 +24,8 @@ pub(super) fn stored(model: &Model, tensor: usize) -> Option<Constant> {
     })
 }
 
-/// The constant of a description with a shape, a type and all values; `None` if it lacks any of these, or they contradict each other.
+/// The constant of a description with a shape, a type and all values; `None` if it lacks any of these, or they
+/// contradict each other.
 pub(super) fn made(description: &Value) -> Option<Constant> {
     let shape: Vec<u64> =
         description.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;

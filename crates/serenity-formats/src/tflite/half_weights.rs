@@ -1,7 +1,8 @@
 //! Weights of 16-bit floats, written as the 32-bit floats that runtimes make of them.
 //!
-//! Converters keep weights in 16 bits and put a `DEQUANTIZE` behind each. A runtime makes room in its arena for all that these write, and TFLM does not run them
-//! at all. Written as what they stand for, the weights take twice the flash and no RAM.
+//! Converters keep weights in 16 bits and put a `DEQUANTIZE` behind each. A runtime makes room in its arena for all
+//! that these write, and TFLM does not run them at all. Written as what they stand for, the weights take twice the
+//! flash and no RAM.
 
 use serenity_ir::ElementType::{Float16, Float32};
 use serenity_tflite::{Error, Model, NewTensor, OperatorSource, SubGraph};

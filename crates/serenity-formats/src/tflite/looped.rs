@@ -162,7 +162,8 @@ impl<'a> Writer<'a> {
         self.edit.set_inputs_outputs(MAIN, inputs, outputs)
     }
 
-    /// Adds a tensor, in the place of one that nothing touches any more if there is one: runtimes keep something for each that is listed.
+    /// Adds a tensor, in the place of one that nothing touches any more if there is one: runtimes keep something for
+    /// each that is listed.
     fn add(&mut self, index: usize, tensor: NewTensor) -> Result<usize, Error> {
         if index == MAIN
             && let Some(place) = self.free.pop()

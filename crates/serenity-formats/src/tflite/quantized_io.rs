@@ -1,8 +1,9 @@
 //! A `.tflite` model without the conversions at its ends.
 //!
-//! Many quantised models take floats, which a `QUANTIZE` turns into bytes, and give floats, which a `DEQUANTIZE` makes of bytes. The caller can do that as well, or has
-//! bytes anyway, as from a camera. Then the tensor behind the `QUANTIZE` is the input and the one before the `DEQUANTIZE` the output, and the floats, four times as large,
-//! never exist. Nothing else in the model changes: it computes the same from the same bytes.
+//! Many quantised models take floats, which a `QUANTIZE` turns into bytes, and give floats, which a `DEQUANTIZE` makes
+//! of bytes. The caller can do that as well, or has bytes anyway, as from a camera. Then the tensor behind the
+//! `QUANTIZE` is the input and the one before the `DEQUANTIZE` the output, and the floats, four times as large, never
+//! exist. Nothing else in the model changes: it computes the same from the same bytes.
 
 use super::operators::MAIN;
 use crate::{KeptPort, Port, QuantizedIo, QuantizedPort};

@@ -1,7 +1,7 @@
 //! A convolution and a `RELU` as a loop over two rows at a time.
 //!
-//! The image `x` of 8 rows has 8 elements a row, the result `y` has 12. Both are in one flat state of 96 elements, `y` from its start and `x`
-//! from element 24, so that the rows of `y` come to lie on rows of `x` that were read before.
+//! The image `x` of 8 rows has 8 elements a row, the result `y` has 12. Both are in one flat state of 96 elements, `y`
+//! from its start and `x` from element 24, so that the rows of `y` come to lie on rows of `x` that were read before.
 
 use serde_json::{Value, json};
 use serenity_formats::{Format, GraphFile, ModelFile, ReadOptions};
@@ -245,7 +245,8 @@ fn the_file_holds_the_loop_and_each_constant_once() {
         let graph = &model.sub_graphs()[sub_graph];
         (0..graph.tensors().len()).filter(|&tensor| model.constant(sub_graph, tensor).is_some()).count()
     };
-    // Three sizes, what to fill with, and 0: the weights have left the main graph. In the body: three tables, two sizes, two shapes, paddings, the weights.
+    // Three sizes, what to fill with, and 0: the weights have left the main graph. In the body: three tables, two
+    // sizes, two shapes, paddings, the weights.
     assert_eq!([0, 1, 2].map(constants), [5, 1, 3 + 2 + 2 + 1 + 2]);
     let old = serenity_tflite::Model::parse(file.bytes().into_owned()).unwrap();
     // The size 24 is in two sub-graphs, the weights are in two, and all lie in the file once.

@@ -1,28 +1,37 @@
 //! Stripes with line buffers: every row is computed once, and rows that later stripes need are carried.
 //!
-//! An iteration makes `p` rows of the result. Let a tensor `t` be `f` times coarser than the one that enters, and the result `F` times. Then an iteration makes
-//! `n = p F / f` new rows of `t`. In iteration `i` the buffer of `t` holds rows `lo + i n .. E + i n`; the last `n` of them are new, the others carried. Backwards
-//! from the result (`E = 0` for now), a reader of `t` that makes rows up to `E'` needs those up to `(E' - 1) s - t + k`, and `E` is the most that any needs; `lo`
-//! is the least that any needs.
+//! An iteration makes `p` rows of the result. Let a tensor `t` be `f` times coarser than the one that enters, and the
+//! result `F` times. Then an iteration makes `n = p F / f` new rows of `t`. In iteration `i` the buffer of `t` holds
+//! rows `lo + i n .. E + i n`; the last `n` of them are new, the others carried. Backwards from the result (`E = 0` for
+//! now), a reader of `t` that makes rows up to `E'` needs those up to `(E' - 1) s - t + k`, and `E` is the most that
+//! any needs; `lo` is the least that any needs.
 //!
-//! An operator that repeats each row `k` times makes its rows in groups of `k`: `E` is rounded up to whole groups, and `n` is a multiple of `k`, as `n / k` is whole.
+//! An operator that repeats each row `k` times makes its rows in groups of `k`: `E` is rounded up to whole groups, and
+//! `n` is a multiple of `k`, as `n / k` is whole.
 //!
-//! *Warm-up.* For no row from 0 on to be skipped, the first iteration must begin early: `W = max ⌈E / n⌉` iterations earlier (at least one), in which the rows of
-//! the result would be negative. They are written over row 0, which comes later. So there are `H / p + W` iterations.
+//! *Warm-up.* For no row from 0 on to be skipped, the first iteration must begin early: `W = max ⌈E / n⌉` iterations
+//! earlier (at least one), in which the rows of the result would be negative. They are written over row 0, which comes
+//! later. So there are `H / p + W` iterations.
 //!
-//! *Rows outside.* A convolution takes rows above and below a tensor for zero points. Here they are rows of a buffer: the carried rows start as zero points, and
-//! where an iteration has computed rows that are outside, zero points are written over the `q` of them that a window can reach. Buffers have `q` rows to spare for
-//! iterations that have none: one in front of the others, where it may lie over what other buffers have let go by then; several behind them, since rows that are written over at the end of a tensor
-//! may be fewer than `q`.
+//! *Rows outside.* A convolution takes rows above and below a tensor for zero points. Here they are rows of a buffer:
+//! the carried rows start as zero points, and where an iteration has computed rows that are outside, zero points are
+//! written over the `q` of them that a window can reach. Buffers have `q` rows to spare for iterations that have none:
+//! one in front of the others, where it may lie over what other buffers have let go by then; several behind them, since
+//! rows that are written over at the end of a tensor may be fewer than `q`.
 //!
-//! *Peeled.* Without warm-up the loop begins with the first rows of the result. What it then takes for carried are rows `0 .. E` of each tensor as far as they are wanted, which are computed once ahead of it: each
-//! operator on the first rows of what it reads, with rows of zero points above them. The last iterations still compute rows behind the end of tensors.
+//! *Peeled.* Without warm-up the loop begins with the first rows of the result. What it then takes for carried are rows
+//! `0 .. E` of each tensor as far as they are wanted, which are computed once ahead of it: each operator on the first
+//! rows of what it reads, with rows of zero points above them. The last iterations still compute rows behind the end of
+//! tensors.
 //!
-//! *Columns outside.* Rows are buffered with the columns of zero points that the operator wants which reads the most of them. So each row is widened once, and that operator reads the buffer itself and no
-//! copy. Operators that want no such columns, or others, get a copy of the rows that they read without.
+//! *Columns outside.* Rows are buffered with the columns of zero points that the operator wants which reads the most of
+//! them. So each row is widened once, and that operator reads the buffer itself and no copy. Operators that want no
+//! such columns, or others, get a copy of the rows that they read without.
 //!
-//! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a state of its own, and there is no room around it for rows outside. Then
-//! only operators that work row for row may read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of them is outside too.
+//! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a
+//! state of its own, and there is no room around it for rows outside. Then only operators that work row for row may
+//! read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of
+//! them is outside too.
 
 mod ahead;
 

@@ -1,8 +1,8 @@
 //! A new file from a [`Model`].
 //!
-//! The neutral form has feature maps as height, width, channels and fuses activations into operators; ONNX has the channels first and fuses
-//! nothing. So shapes, axes and weights are permuted, and a fused activation becomes a node of its own. The file computes the same function
-//! of transposed inputs.
+//! The neutral form has feature maps as height, width, channels and fuses activations into operators; ONNX has the
+//! channels first and fuses nothing. So shapes, axes and weights are permuted, and a fused activation becomes a node of
+//! its own. The file computes the same function of transposed inputs.
 
 mod error;
 mod file;

@@ -278,7 +278,8 @@ impl Translation<'_> {
             .collect::<Option<_>>()
             .ok_or_else(|| self.attribute_error(op, "axis"))?;
         axes.sort_unstable();
-        // What is left of a feature map has lost its height and its width, or keeps all its axes: then the order of the rest is the same.
+        // What is left of a feature map has lost its height and its width, or keeps all its axes: then the order of the
+        // rest is the same.
         if rank == 4 && !keeps && axes != [2, 3] {
             return Err(self.attribute_error(op, "axis"));
         }

@@ -16,13 +16,13 @@ use std::collections::HashSet;
 impl Edit<'_> {
     /// The new file.
     ///
-    /// With the nodes and names that are gone go the constants that were read before and are not read now, the inputs whose values those
-    /// were, declared shapes, and notes on quantisation. Everything else stays byte for byte; a change that changes nothing gives
-    /// back the file.
+    /// With the nodes and names that are gone go the constants that were read before and are not read now, the inputs
+    /// whose values those were, declared shapes, and notes on quantisation. Everything else stays byte for byte; a
+    /// change that changes nothing gives back the file.
     ///
     /// # Errors
-    /// If a node is none of the file or of an operator that the model cannot use, if a tensor is read before it is defined or defined twice, if
-    /// a result is gone, or if the file would be larger than the format allows.
+    /// If a node is none of the file or of an operator that the model cannot use, if a tensor is read before it is
+    /// defined or defined twice, if a result is gone, or if the file would be larger than the format allows.
     pub fn finish(mut self) -> Result<Vec<u8>, Error> {
         let (file, model) = (self.file, &self.model);
         let listed = self.nodes.take();

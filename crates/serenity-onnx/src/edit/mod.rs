@@ -1,8 +1,9 @@
 //! Changes to a model, collected and then made all at once.
 //!
-//! Only the main graph's list of nodes and its constants change. The new file is the old one with the records of both exchanged; what names
-//! tensors that are gone goes too, every other byte stays. Nodes are given as a list in which each says where it comes from, so one old node can
-//! become several that keep all its fields, those we do not know included.
+//! Only the main graph's list of nodes and its constants change. The new file is the old one with the records of both
+//! exchanged; what names tensors that are gone goes too, every other byte stays. Nodes are given as a list in which
+//! each says where it comes from, so one old node can become several that keep all its fields, those we do not know
+//! included.
 
 mod definitions;
 mod finish;
@@ -108,8 +109,8 @@ impl<'m> Edit<'m> {
         })
     }
 
-    /// A name that nothing in the file has, bodies and declarations included, and that was not given out before: `wanted` itself, or
-    /// `wanted` with a number.
+    /// A name that nothing in the file has, bodies and declarations included, and that was not given out before:
+    /// `wanted` itself, or `wanted` with a number.
     pub fn fresh_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         while name.is_empty() || self.taken.contains(&name) {
@@ -123,8 +124,9 @@ impl<'m> Edit<'m> {
 
     /// Gives the main graph a new list of nodes, in the order in which they run.
     ///
-    /// A node that is no op of the graph ([`Model::folded`](crate::Model::folded)) may be left out: it comes directly before the first
-    /// node that reads what it writes, or goes if there is none. [`finish`](Self::finish) checks the list.
+    /// A node that is no op of the graph ([`Model::folded`](crate::Model::folded)) may be left out: it comes directly
+    /// before the first node that reads what it writes, or goes if there is none. [`finish`](Self::finish) checks the
+    /// list.
     pub fn set_nodes(&mut self, nodes: Vec<NodeSource>) {
         self.nodes = Some(nodes);
     }

@@ -12,8 +12,9 @@ pub(super) fn all<'a>(model: &Model<'a>) -> HashSet<&'a str> {
     names
 }
 
-/// The names that no new tensor may have although the main graph does not define them: those in the graphs that its nodes run, where a
-/// new tensor would hide or be hidden, those of training, and those that the file says something about.
+/// The names that no new tensor may have although the main graph does not define them: those in the graphs that its
+/// nodes run, where a new tensor would hide or be hidden, those of training, and those that the file says something
+/// about.
 pub(super) fn reserved<'a>(model: &Model<'a>) -> HashSet<&'a str> {
     let mut names = HashSet::new();
     for body in model.graph.nodes.iter().flat_map(Node::bodies).chain(&model.training.graphs) {

@@ -16,8 +16,8 @@ impl<'a> Patches<'a> {
         self.0.push((at..at, bytes.into()));
     }
 
-    /// Puts records into slots, one each; those for which there is no slot come behind the last one, or `otherwise` if there is none at all.
-    /// Slots that are left over vanish.
+    /// Puts records into slots, one each; those for which there is no slot come behind the last one, or `otherwise` if
+    /// there is none at all. Slots that are left over vanish.
     pub(super) fn fill(&mut self, slots: &[Range<usize>], records: Vec<Cow<'a, [u8]>>, otherwise: usize) {
         let behind = slots.last().map_or(otherwise, |slot| slot.end);
         let mut records = records.into_iter();

@@ -4,7 +4,8 @@ use super::Call;
 use crate::data_type::DataType;
 use crate::fact::Fact;
 
-/// Queries, keys and values are made of the first input by one matrix; `past` is the operand with the keys and values of earlier runs.
+/// Queries, keys and values are made of the first input by one matrix; `past` is the operand with the keys and values
+/// of earlier runs.
 pub(super) fn packed(call: &Call<'_, '_>, past: usize, data_type: Option<DataType>) -> Option<Vec<Fact>> {
     let &[batch, length, _] = call.shape(0)? else { return None };
     let widths = call.shape(1)?.last().copied()?;

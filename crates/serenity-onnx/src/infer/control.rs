@@ -40,8 +40,8 @@ fn any_value(fact: Option<&Fact>) -> Fact {
     fact.map_or_else(Fact::default, |fact| Fact::of(fact.data_type, fact.shape.clone()))
 }
 
-/// Inputs: number of turns, condition, states. Outputs: states, then one stack a scanned output, of as many turns as there were, which
-/// nobody knows before.
+/// Inputs: number of turns, condition, states. Outputs: states, then one stack a scanned output, of as many turns as
+/// there were, which nobody knows before.
 fn loop_outputs<'a>(
     call: &Call<'_, 'a>,
     body: &Graph<'a>,

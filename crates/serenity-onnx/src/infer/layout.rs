@@ -220,8 +220,8 @@ pub(super) fn center_crop_pad(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     one(call.data_type(0), shape)
 }
 
-/// `Crop` of the first versions, never standardised but still run: a border of left, top, right and bottom pixels goes; with a `scale`, what is
-/// left is that high and that wide, from the top left corner.
+/// `Crop` of the first versions, never standardised but still run: a border of left, top, right and bottom pixels goes;
+/// with a `scale`, what is left is that high and that wide, from the top left corner.
 pub(super) fn crop(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let &[batch, channels, height, width] = call.shape(0)? else { return None };
     let border: Vec<u64> =

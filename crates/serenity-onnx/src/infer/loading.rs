@@ -1,11 +1,13 @@
 //! What ONNX Runtime finds out about shapes when it loads a file.
 //!
-//! It plans its memory before the first run, from what the file declares and what it infers from that; sizes that whoever runs the model gives come too late. It
-//! infers by the rules of the standard, which see constants, and what a few operators make of a shape that is known; not what nodes compute of constants.
+//! It plans its memory before the first run, from what the file declares and what it infers from that; sizes that
+//! whoever runs the model gives come too late. It infers by the rules of the standard, which see constants, and what a
+//! few operators make of a shape that is known; not what nodes compute of constants.
 //!
-//! So the rules are those for real shapes, and a size that it does not know is a number that no model has ([`Open`]): what a rule copies stays that number, and what
-//! it computes with becomes one that stands for nothing. Where the standard's rule says less of such sizes, or more, it is followed here. Judged by what version 1.31.1
-//! writes down as inferred.
+//! So the rules are those for real shapes, and a size that it does not know is a number that no model has ([`Open`]):
+//! what a rule copies stays that number, and what it computes with becomes one that stands for nothing. Where the
+//! standard's rule says less of such sizes, or more, it is followed here. Judged by what version 1.31.1 writes down as
+//! inferred.
 
 use super::Call;
 use super::elementwise::broadcast_shapes;
@@ -92,8 +94,8 @@ impl<'a> Open<'a> {
         Fact::of(info.data_type, info.dims.as_ref().map(|dims| dims.iter().map(number).collect()))
     }
 
-    /// What is known of a tensor of which a rule says one thing and the file another: a size before a name, the name of the file before another, and nothing
-    /// where sizes differ.
+    /// What is known of a tensor of which a rule says one thing and the file another: a size before a name, the name of
+    /// the file before another, and nothing where sizes differ.
     pub(super) fn merged(&self, inferred: Fact, declared: Fact) -> Fact {
         let (Some(rule), Some(file)) = (&inferred.shape, &declared.shape) else {
             return inferred.or(declared);
@@ -127,8 +129,8 @@ impl<'a> Open<'a> {
         facts
     }
 
-    /// The numbers that it carries along: those of shapes, through a few operators, alone or as a list. A constant is none of them, so what is computed
-    /// with one is lost.
+    /// The numbers that it carries along: those of shapes, through a few operators, alone or as a list. A constant is
+    /// none of them, so what is computed with one is lost.
     fn values(&self, call: &Call<'_, 'a>) -> Option<Values> {
         let is_constant = |position: usize| self.is_constant(call.node.inputs[position]);
         let carried = |position: usize| {

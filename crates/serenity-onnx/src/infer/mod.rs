@@ -1,9 +1,9 @@
 //! Shape inference: what every tensor is before the model runs.
 //!
-//! One walk over the nodes in the file's order. Each node asks the rule of its operator, which sees types, shapes and, for small
-//! tensors, values (a reshape needs the numbers that a chain of `Shape`, `Gather` and `Concat` computes). A rule that cannot
-//! tell says nothing, and what the file declares fills the gap; a rule that can tell outranks the file, as it does in the runtimes.
-//! Nothing here fails: what cannot be known stays unknown.
+//! One walk over the nodes in the file's order. Each node asks the rule of its operator, which sees types, shapes and,
+//! for small tensors, values (a reshape needs the numbers that a chain of `Shape`, `Gather` and `Concat` computes). A
+//! rule that cannot tell says nothing, and what the file declares fills the gap; a rule that can tell outranks the
+//! file, as it does in the runtimes. Nothing here fails: what cannot be known stays unknown.
 
 mod attention;
 mod call;

@@ -1,6 +1,7 @@
 //! The operators of ONNX Runtime that work on channels in blocks, which only its own optimiser writes.
 //!
-//! A tensor of theirs has as many channels as whole blocks hold. How many that are is a matter of the machine that the file was optimised on: 8 or 16.
+//! A tensor of theirs has as many channels as whole blocks hold. How many that are is a matter of the machine that the
+//! file was optimised on: 8 or 16.
 
 use super::call::one;
 use super::table::is_among;

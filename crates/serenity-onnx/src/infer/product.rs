@@ -49,7 +49,8 @@ fn product(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     Some(shape)
 }
 
-/// A product of matrices of which either may be turned, as ONNX Runtime fuses it: the last two axes change places, or, for all of a batch, the first goes behind the last but one.
+/// A product of matrices of which either may be turned, as ONNX Runtime fuses it: the last two axes change places, or,
+/// for all of a batch, the first goes behind the last but one.
 pub(super) fn turned_matmul(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let side = |position: usize, turned: &str, batch_turned: &str| {
         let mut shape = call.shape(position)?.to_vec();

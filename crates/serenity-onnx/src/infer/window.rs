@@ -1,5 +1,5 @@
-//! Operators that slide a window: convolutions and pools. The first two axes are batch and channels, the others space; some operators of
-//! ONNX Runtime have the channels last.
+//! Operators that slide a window: convolutions and pools. The first two axes are batch and channels, the others space;
+//! some operators of ONNX Runtime have the channels last.
 
 use super::Call;
 use super::call::one;

@@ -6,8 +6,8 @@ use crate::wire::Content;
 use std::borrow::Cow;
 
 impl<'a> Tensor<'a> {
-    /// The data; `None` if they are elsewhere or in pieces, if they are not as many as the shape says, or if the type is neither a
-    /// float of 16 bits or more nor an integer that models compute with.
+    /// The data; `None` if they are elsewhere or in pieces, if they are not as many as the shape says, or if the type
+    /// is neither a float of 16 bits or more nor an integer that models compute with.
     ///
     /// At most eight bytes for every byte of the message.
     pub(crate) fn packed(&self) -> Option<Cow<'a, [u8]>> {

@@ -7,7 +7,8 @@ use crate::effects::captures;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Puts every node behind those whose results it reads, and otherwise leaves them in their order. Nodes that wait for each other stay as they are.
+/// Puts every node behind those whose results it reads, and otherwise leaves them in their order. Nodes that wait for
+/// each other stay as they are.
 pub(super) fn sort(nodes: &mut Vec<Node<'_>>) {
     let mut producer = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The real models of the shared folder: every activation has a size, the file's order costs what it is known to cost, and writing
-//! changes nothing but the order of the nodes.
+//! The real models of the shared folder: every activation has a size, the file's order costs what it is known to cost,
+//! and writing changes nothing but the order of the nodes.
 
 use serenity_ir::Lifetimes;
 use serenity_ir::{OpId, json};

@@ -257,8 +257,8 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
 }
 
 /// A lower bound for all orders and placements of a model with loops, or of one that carries something from run to run;
-/// the largest number without, where better bounds hold. Tensors that are handed on may share bytes, so what an op reads and writes does not add up: all that is sure is that
-/// each tensor needs room, and all inputs at once.
+/// the largest number without, where better bounds hold. Tensors that are handed on may share bytes, so what an op
+/// reads and writes does not add up: all that is sure is that each tensor needs room, and all inputs at once.
 pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
     if !graphs.iter().flat_map(Graph::ops).any(is_loop) && graphs[0].carried().is_empty() {

@@ -1,7 +1,8 @@
 //! The colours of a page and of its pictures, for light and dark.
 //!
-//! Eight colours for the tensors at the peak, after Okabe and Ito: the colour-blind tell them apart. All other tensors are grey, so that the
-//! picture says at once who makes the peak. Memory is told by brightness alone, from little to much.
+//! Eight colours for the tensors at the peak, after Okabe and Ito: the colour-blind tell them apart. All other tensors
+//! are grey, so that the picture says at once who makes the peak. Memory is told by brightness alone, from little to
+//! much.
 
 use std::fmt::Write;
 

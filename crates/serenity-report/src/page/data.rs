@@ -210,8 +210,8 @@ impl Side {
         self.ops.get(self.peak_op).map_or((0, 0), |op| (op.from, op.to))
     }
 
-    /// By item: the colour of what is in use at the peak, the largest first; `None` for all others. Bytes that several tensors live in, one after the other, count for
-    /// the one that names them.
+    /// By item: the colour of what is in use at the peak, the largest first; `None` for all others. Bytes that several
+    /// tensors live in, one after the other, count for the one that names them.
     pub(crate) fn colours(&self) -> Vec<Option<usize>> {
         let (from, to) = self.peak_span();
         let mut bytes = vec![None; self.items.len()];

@@ -1,7 +1,8 @@
 //! Where the ops of a network stand: in layers, readers below writers, with few crossings.
 //!
-//! Layers are ours: each op stands one below the lowest that it reads from, and what reads nothing right above its first reader. Then every edge that is longer than one layer is
-//! cut into pieces of one, so that long edges have ways of their own between the ops. The order within the layers and the coordinates are found by `rust-sugiyama`.
+//! Layers are ours: each op stands one below the lowest that it reads from, and what reads nothing right above its
+//! first reader. Then every edge that is longer than one layer is cut into pieces of one, so that long edges have ways
+//! of their own between the ops. The order within the layers and the coordinates are found by `rust-sugiyama`.
 
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 

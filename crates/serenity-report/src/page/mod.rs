@@ -84,7 +84,8 @@ impl Pictures {
     }
 }
 
-/// The value at the upper edge of both sides: some air above what is highest, and above what the device leaves if that is not far.
+/// The value at the upper edge of both sides: some air above what is highest, and above what the device leaves if that
+/// is not far.
 fn top(page: &Page, height: impl Fn(&Side) -> u64) -> u64 {
     let highest = page.sides.iter().map(height).max().unwrap_or(0).max(1);
     let room = page.sides.iter().filter_map(|side| side.room).max().unwrap_or(0);

@@ -1,7 +1,9 @@
-//! An area with axes that is drawn once and shown twice: on the page, where texts must stay legible on a phone, and as a picture that stands alone.
+//! An area with axes that is drawn once and shown twice: on the page, where texts must stay legible on a phone, and as
+//! a picture that stands alone.
 //!
-//! What is drawn has coordinates of its own: time to the right in units of the axis, values downwards from [`HEIGHT`] to 0. On the page it is stretched
-//! to whatever room there is and texts stand beside it; in a picture the room is fixed and texts are part of it.
+//! What is drawn has coordinates of its own: time to the right in units of the axis, values downwards from [`HEIGHT`]
+//! to 0. On the page it is stretched to whatever room there is and texts stand beside it; in a picture the room is
+//! fixed and texts are part of it.
 
 use super::Side;
 use super::colours::for_a_picture;

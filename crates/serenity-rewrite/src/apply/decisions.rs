@@ -6,8 +6,9 @@ use crate::{Action, Change, Patch, PatchError};
 use serenity_ir::{Graph, OpId, Role, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ops that work on pieces, and pieces that concatenations take for their own, all together: a concatenation may join another one with itself, and
-/// that again, so their number is not bounded by the size of the graph. What would go beyond stays whole. The largest dense networks need a tenth.
+/// Ops that work on pieces, and pieces that concatenations take for their own, all together: a concatenation may join
+/// another one with itself, and that again, so their number is not bounded by the size of the graph. What would go
+/// beyond stays whole. The largest dense networks need a tenth.
 const MOST_PIECES: usize = 1 << 14;
 
 pub(super) struct Decisions<'a> {

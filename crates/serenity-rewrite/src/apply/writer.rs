@@ -312,8 +312,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bias is added once: the other parts have none, or one of zeros where there must be one. (`TFLite` wants one for convolutions, and ONNX
-    /// for `Gemm` before its version 11.)
+    /// The bias is added once: the other parts have none, or one of zeros where there must be one. (`TFLite` wants one
+    /// for convolutions, and ONNX for `Gemm` before its version 11.)
     fn without_bias(&self, id: OpId, op: &mut Op, origin: &mut Origin, bias: Option<usize>) {
         let old = self.graph.op(id);
         let Some(position) = bias else {

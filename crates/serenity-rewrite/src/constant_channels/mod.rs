@@ -5,8 +5,9 @@
 //! that read removed channels. There are three parts, one file each: which numbers a channel can hold (`forward`),
 //! which channels must stay or go together (`ties`), and which can go (`removal`).
 //!
-//! Nothing here knows a file format, and nothing is rounded: what a sum becomes is followed for every way in which the known kernels round it, and a channel
-//! counts as constant only if they agree. The proof is in the `DESIGN.md` of this crate.
+//! Nothing here knows a file format, and nothing is rounded: what a sum becomes is followed for every way in which the
+//! known kernels round it, and a channel counts as constant only if they agree. The proof is in the `DESIGN.md` of this
+//! crate.
 
 mod forward;
 mod network;

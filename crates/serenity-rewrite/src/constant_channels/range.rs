@@ -55,8 +55,8 @@ impl Range {
     }
 }
 
-/// What 8-bit kernels may make of a sum, in steps of the result above its zero point: those that multiply by a real number and round once, and those that round twice. `None` if it is
-/// a sum with which some of them count wrong.
+/// What 8-bit kernels may make of a sum, in steps of the result above its zero point: those that multiply by a real
+/// number and round once, and those that round twice. `None` if it is a sum with which some of them count wrong.
 pub(super) fn requantised(sum: f64, scale: f64) -> Option<Range> {
     if !(scale.is_finite() && scale > 0.0) {
         return None;

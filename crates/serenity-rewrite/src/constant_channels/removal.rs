@@ -37,7 +37,8 @@ pub(super) fn narrow(network: &Network, stop: &dyn Fn() -> bool) -> Option<Narro
         return Some(Narrowing::none(network));
     }
     let mut removal = Removal::new(network, stop)?;
-    // What goes may have been the last reader of something else. As a rule the first pass finds all, and the second finds nothing.
+    // What goes may have been the last reader of something else. As a rule the first pass finds all, and the second
+    // finds nothing.
     for _ in 0..MOST_PASSES {
         if !removal.pass(stop)? {
             break;
@@ -123,7 +124,8 @@ impl<'n> Removal<'n> {
         })
     }
 
-    /// Removes what nobody needs now; did anything go? `None` if `stop` said so. The last groups come first, since with them their readers go.
+    /// Removes what nobody needs now; did anything go? `None` if `stop` said so. The last groups come first, since with
+    /// them their readers go.
     fn pass(&mut self, stop: &dyn Fn() -> bool) -> Option<bool> {
         let found: Vec<usize> = self.members.keys().copied().collect();
         let mut has_changed = false;

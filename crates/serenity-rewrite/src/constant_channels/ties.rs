@@ -37,8 +37,8 @@ impl Groups {
         Some(groups)
     }
 
-    /// Makes every channel name the one that stands for its group. That one comes last, so a walk from the end meets it first: a long chain of
-    /// joins would otherwise be followed anew for every channel.
+    /// Makes every channel name the one that stands for its group. That one comes last, so a walk from the end meets it
+    /// first: a long chain of joins would otherwise be followed anew for every channel.
     fn settle(&mut self) {
         for channel in (0..self.parent.len()).rev() {
             self.parent[channel] = self.parent[self.parent[channel]];

@@ -2,11 +2,12 @@
 //!
 //! Let `x` be the pieces `x_1, …, x_k` end to end along an axis. Three kinds of ops can work on the pieces instead:
 //!
-//! - *apart*: what becomes of a position along the axis depends on nothing at other positions, so `f(x)` is `f_1(x_1), …, f_k(x_k)` end to end,
-//!   where `f_i` has that part of the constants which belongs to the piece. The arithmetic of every element is the same: exact.
-//! - *sums*: `f` multiplies with weights and adds up over the axis, so `f(x) = f_1(x_1) + … + f_k(x_k)`, where `f_i` has the weights of
-//!   the piece, and one of them the bias. The terms are added in another order: floats agree up to rounding, and quantised numbers would be rounded
-//!   after every term.
+//! - *apart*: what becomes of a position along the axis depends on nothing at other positions, so `f(x)` is `f_1(x_1),
+//!   …, f_k(x_k)` end to end, where `f_i` has that part of the constants which belongs to the piece. The arithmetic of
+//!   every element is the same: exact.
+//! - *sums*: `f` multiplies with weights and adds up over the axis, so `f(x) = f_1(x_1) + … + f_k(x_k)`, where `f_i`
+//!   has the weights of the piece, and one of them the bias. The terms are added in another order: floats agree up to
+//!   rounding, and quantised numbers would be rounded after every term.
 //! - *joins*: a concatenation along the same axis has the pieces among its own.
 
 mod onnx;
@@ -58,8 +59,8 @@ pub(crate) struct Sums {
     pub(crate) bias: Option<usize>,
 }
 
-/// The first input that `op` can take in pieces, and how it treats them; `None` if it must have all inputs whole. `joined` says along which
-/// axis an input comes in pieces, if it does.
+/// The first input that `op` can take in pieces, and how it treats them; `None` if it must have all inputs whole.
+/// `joined` says along which axis an input comes in pieces, if it does.
 pub(crate) fn treatment(
     graph: &Graph,
     op: OpId,
@@ -98,7 +99,8 @@ pub(crate) fn concat_axis(graph: &Graph, id: OpId) -> Option<usize> {
     (joined == Some(shape[axis])).then_some(axis)
 }
 
-/// How much of `whole` a piece is along `axis`; `None` if it is none, or empty: ops on nothing are more than runtimes are made for.
+/// How much of `whole` a piece is along `axis`; `None` if it is none, or empty: ops on nothing are more than runtimes
+/// are made for.
 fn size_of_piece(piece: &Tensor, whole: &Tensor, axis: usize) -> Option<u64> {
     let (part, shape) = (piece.shape.as_ref()?, whole.shape.as_ref()?);
     let is_alike = piece.dtype == whole.dtype && piece.quantization == whole.quantization;
@@ -177,8 +179,9 @@ impl<'a> Call<'a> {
             && others.copied().all(|input| computed_from_constants(self.graph, input).is_some())
     }
 
-    /// Are the constant weights floats just where the elements are? Where they are not, a runtime turns the elements into integers while it runs, by a scale
-    /// that depends on all of them, so pieces would be rounded otherwise than the whole.
+    /// Are the constant weights floats just where the elements are? Where they are not, a runtime turns the elements
+    /// into integers while it runs, by a scale that depends on all of them, so pieces would be rounded otherwise than
+    /// the whole.
     pub(crate) fn has_weights_of_its_kind(&self, position: usize) -> bool {
         use ElementType::{BFloat16, Float16, Float32, Float64};
         let is_float = |dtype: &ElementType| matches!(dtype, Float16 | BFloat16 | Float32 | Float64);

@@ -10,7 +10,8 @@ use std::cmp::Ordering;
 /// Sizes of the hash table; it is rebuilt when it is full.
 const TABLE_SIZES: &[usize] = &[13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043];
 
-/// The order in which a hash set lists what was put into it: the last one first, and all turned around whenever the table was rebuilt.
+/// The order in which a hash set lists what was put into it: the last one first, and all turned around whenever the
+/// table was rebuilt.
 pub(super) fn as_listed<T>(inserted: Vec<T>) -> Vec<T> {
     // Built back to front, so that each goes to the end.
     let mut listed = Vec::with_capacity(inserted.len());
@@ -27,8 +28,8 @@ pub(super) fn as_listed<T>(inserted: Vec<T>) -> Vec<T> {
 /// Shorter stretches are left to an insertion sort, which is stable.
 const SHORT: usize = 16;
 
-/// Sorts as the C++ library does: a quicksort until all stretches are short, then an insertion sort. What it does where the quicksort
-/// has been unlucky again and again is not followed.
+/// Sorts as the C++ library does: a quicksort until all stretches are short, then an insertion sort. What it does where
+/// the quicksort has been unlucky again and again is not followed.
 pub(super) fn sort<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let patience = 2 * list.len().checked_ilog2().unwrap_or(0);
     let mut stretches = vec![(0, list.len(), patience)];

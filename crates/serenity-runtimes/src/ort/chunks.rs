@@ -1,7 +1,8 @@
 //! The chunks that ONNX Runtime's arena hands out.
 //!
-//! A request is rounded up to 256 bytes and gets the smallest free chunk that holds it. The chunk is split if it is twice as large, and given
-//! whole otherwise: so more is in use than was asked for. Memory comes in regions, 1 MiB at first; free neighbours in a region merge.
+//! A request is rounded up to 256 bytes and gets the smallest free chunk that holds it. The chunk is split if it is
+//! twice as large, and given whole otherwise: so more is in use than was asked for. Memory comes in regions, 1 MiB at
+//! first; free neighbours in a region merge.
 
 use std::collections::{BTreeMap, BTreeSet};
 

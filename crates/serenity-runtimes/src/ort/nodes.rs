@@ -1,7 +1,7 @@
 //! The nodes as ONNX Runtime has them after loading a file.
 //!
-//! They are numbered in the order of the file. A `DequantizeLinear` that several operands read is given to the first of them; each other gets
-//! a copy, numbered behind all nodes of the file.
+//! They are numbered in the order of the file. A `DequantizeLinear` that several operands read is given to the first of
+//! them; each other gets a copy, numbered behind all nodes of the file.
 
 use super::lists::Lists;
 use super::sharing::{OrtSharing, ort_layout, ort_sharing};

@@ -1,7 +1,8 @@
 //! What ONNX Runtime's planner requests from its arena.
 //!
-//! The planner goes through the steps once before the run. A result that is no view and not written over an input takes, unless the session
-//! forbids it, the buffer that was freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
+//! The planner goes through the steps once before the run. A result that is no view and not written over an input
+//! takes, unless the session forbids it, the buffer that was freed last among those of its shape and element size.
+//! Whoever shares a buffer keeps it from the first writer to the last reader of all.
 
 use super::chunks::Chunks;
 use super::lists::Lists;

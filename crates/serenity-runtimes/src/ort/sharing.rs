@@ -1,12 +1,14 @@
 //! What ONNX Runtime allocates on the CPU with graph optimisation off.
 //!
-//! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the end of the run. An operator
-//! that only reshapes gives another name to its input's memory, which costs nothing if that is the caller's or a constant. Some operators write
-//! over an input, if nobody reads it afterwards; here that counts if nobody else reads it at all, whatever the order. What nobody reads is
-//! not released before the end, and neither is memory that it shares.
+//! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the
+//! end of the run. An operator that only reshapes gives another name to its input's memory, which costs nothing if that
+//! is the caller's or a constant. Some operators write over an input, if nobody reads it afterwards; here that counts
+//! if nobody else reads it at all, whatever the order. What nobody reads is not released before the end, and neither is
+//! memory that it shares.
 //!
-//! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
-//! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
+//! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the
+//! whole order, so it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's
+//! own planner.
 
 use crate::OrtSetup;
 use serenity_ir::Operator::*;
@@ -136,7 +138,8 @@ fn with_doubtful(graph: &Graph, setup: OrtSetup) -> (Storage, HashSet<TensorId>)
 ///
 /// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
 /// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
-/// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
+/// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and
+///   while one of them runs.
 pub(super) fn ort_least_lifetimes(graph: &Graph, setup: OrtSetup) -> Lifetimes {
     let (storage, doubtful) = with_doubtful(graph, setup);
     let mut buffers = storage.into_lifetimes(graph).buffers().to_vec();

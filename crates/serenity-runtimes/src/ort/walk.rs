@@ -23,7 +23,8 @@ pub(super) fn priority(nodes: &Nodes, facts: &Facts) -> Vec<usize> {
     order
 }
 
-/// Backwards, depth first, from the nodes that nothing reads; of several always the highest number. A node runs when all that it needs has run.
+/// Backwards, depth first, from the nodes that nothing reads; of several always the highest number. A node runs when
+/// all that it needs has run.
 pub(super) fn default(nodes: &Nodes) -> Vec<usize> {
     let (before, after) = (&nodes.connections.before, &nodes.connections.after);
     let by_number = |open: &mut [(usize, bool)]| open.sort_unstable_by_key(|&(node, _)| nodes.number[node]);

@@ -1,9 +1,10 @@
 //! TFLM with an arena plan in the model: outputs may be written over inputs that die with them.
 //!
 //! Let an op read `x` for the last time and write `y`, which may begin `d` bytes below it or more. Then the two span
-//! `max(|y|, d + |x|)` bytes while it runs, and not `|x| + |y|`: so many bytes as that saves are handed over from `x` to `y`. Handed over bytes
-//! are one buffer that both live in, the rest of `x` goes with the op and the rest of `y` comes with it. The sum over all buffers is then
-//! what the op really needs, before, during and after. An op that goes from back to front lets `y` begin above `x`, and it is the same.
+//! `max(|y|, d + |x|)` bytes while it runs, and not `|x| + |y|`: so many bytes as that saves are handed over from `x`
+//! to `y`. Handed over bytes are one buffer that both live in, the rest of `x` goes with the op and the rest of `y`
+//! comes with it. The sum over all buffers is then what the op really needs, before, during and after. An op that goes
+//! from back to front lets `y` begin above `x`, and it is the same.
 //!
 //! Only tensors that a single op reads are handed over here. Where several ops read a tensor, the order decides which
 //! is the last, which only placement knows.
@@ -73,12 +74,12 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
     overlap.most_shared(x, y, TFLM_ALIGNMENT)
 }
 
-/// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but where several ops read
-/// a tensor, each of them saves what it could save as the last.
+/// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but
+/// where several ops read a tensor, each of them saves what it could save as the last.
 ///
-/// Their least peak is a lower bound for the arena. Take an op that could save `m` bytes as the last reader. If it is the last, its output costs `m` bytes less
-/// while it runs. Here `m` bytes of the output are not counted then, whether it is the last or not, and only from the first reader of the output on; all else costs
-/// the same.
+/// Their least peak is a lower bound for the arena. Take an op that could save `m` bytes as the last reader. If it is
+/// the last, its output costs `m` bytes less while it runs. Here `m` bytes of the output are not counted then, whether
+/// it is the last or not, and only from the first reader of the output on; all else costs the same.
 pub(super) fn planned_least_lifetimes(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut shared = Shared::new(graph, kernels);
     shared.hand_over_at_most(graph, kernels, |shared, _, late| shared.count_late(late.output, late.bytes));

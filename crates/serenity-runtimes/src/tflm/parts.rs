@@ -1,7 +1,8 @@
 //! Parts of tensors that are wanted for a shorter time than the whole.
 //!
-//! Of the line buffer of a loop, which `SLICE` alone reads, each row is wanted until the last slice that has it; rows to spare, which are there so that something can be written to them in
-//! every iteration, are not wanted at all. TFLM knows nothing of that and does not look: other tensors of the plan may lie there.
+//! Of the line buffer of a loop, which `SLICE` alone reads, each row is wanted until the last slice that has it; rows
+//! to spare, which are there so that something can be written to them in every iteration, are not wanted at all. TFLM
+//! knows nothing of that and does not look: other tensors of the plan may lie there.
 
 use super::run::Run;
 use super::ties::{GraphTensor, view};
@@ -59,7 +60,8 @@ mod tests {
     use crate::tflm::run::Facts;
     use serenity_ir::{TensorId, sketch};
 
-    /// A buffer of 5 rows of `columns` bytes, of which two slices are taken: 4 rows at once, and the two in the middle of them last.
+    /// A buffer of 5 rows of `columns` bytes, of which two slices are taken: 4 rows at once, and the two in the middle
+    /// of them last.
     fn wanted_until(columns: u64) -> Vec<(u64, u64, Step)> {
         let graph = sketch(&format!(
             "x:int8[1,5,{columns},1]; buffer:int8[1,5,{columns},1] = RELU x; \

@@ -224,7 +224,8 @@ pub fn live_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
     Some(Run::new(facts, orders)?.live_by_op())
 }
 
-/// The steps at which each op of the main graph runs, in its order; they are counted from 1, and an op that runs other graphs takes several.
+/// The steps at which each op of the main graph runs, in its order; they are counted from 1, and an op that runs other
+/// graphs takes several.
 pub fn steps_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<Range<Step>>> {
     Some(Run::new(facts, orders)?.steps_by_op())
 }

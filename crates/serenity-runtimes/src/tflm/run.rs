@@ -48,7 +48,8 @@ pub struct Facts<'a> {
     pub(super) graphs: Vec<&'a Graph>,
     /// By graph and tensor: bytes in the arena.
     bytes: Vec<Vec<u64>>,
-    /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the sub-graphs that it runs.
+    /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the
+    /// sub-graphs that it runs.
     scratch: ByOp<Vec<u64>>,
     permitted: ByOp<Vec<Overlap>>,
     bodies: ByOp<Vec<usize>>,
@@ -171,7 +172,8 @@ impl<'a> Run<'a> {
             && of.op(op).inputs.iter().filter(|&&input| input == tensor).count() == 1
     }
 
-    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops, as much as it may be.
+    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of
+    /// all ops, as much as it may be.
     pub(super) fn demands(&self) -> Vec<Demand> {
         self.demands_with(&self.walk.facts.scratch)
     }
@@ -253,7 +255,8 @@ impl<'a> Run<'a> {
         in_use.collect()
     }
 
-    /// Takes off what is counted too much where copies are void: of tensors that are tied and in use together, only the bytes count that somebody wants of some of them.
+    /// Takes off what is counted too much where copies are void: of tensors that are tied and in use together, only the
+    /// bytes count that somebody wants of some of them.
     fn take_off_ties(&self, changes: &mut [i128]) {
         if self.copies().is_none() {
             return;

@@ -1,14 +1,18 @@
 //! Copies that a memory plan can avoid.
 //!
-//! Some operators only copy: `RESHAPE` all of its input, `SLICE` a part, `CONCATENATION` of blocks each input to its place, `DYNAMIC_UPDATE_SLICE` all that it does not write, and
-//! `WHILE` its state, from its inputs to its outputs, from there to the inputs of its sub-graphs and back. If both ends of a copy are *tied*, so that every byte is copied onto
-//! itself, one buffer holds both. Nobody's kernels replace these operators, but for `RESHAPE`, which everywhere leaves alone what it finds in place.
+//! Some operators only copy: `RESHAPE` all of its input, `SLICE` a part, `CONCATENATION` of blocks each input to its
+//! place, `DYNAMIC_UPDATE_SLICE` all that it does not write, and `WHILE` its state, from its inputs to its outputs,
+//! from there to the inputs of its sub-graphs and back. If both ends of a copy are *tied*, so that every byte is copied
+//! onto itself, one buffer holds both. Nobody's kernels replace these operators, but for `RESHAPE`, which everywhere
+//! leaves alone what it finds in place.
 //!
 //! Tensors that are tied to each other make a group. Two of a group whose bytes meet while both are in use must agree about them:
 //!
-//! - they are the two ends of one such copy, or parts of one and the same tensor that nothing writes meanwhile (a write is a tensor of the group that comes to be meanwhile);
+//! - they are the two ends of one such copy, or parts of one and the same tensor that nothing writes meanwhile (a write
+//!   is a tensor of the group that comes to be meanwhile);
 //! - or the one is written over the other as it dies, in a way that the kernel permits;
-//! - or the one is a state of a `WHILE`, the other within its sub-graphs: while these run, the state is what their own tensors hold. It is copied to them before, and from them after.
+//! - or the one is a state of a `WHILE`, the other within its sub-graphs: while these run, the state is what their own
+//!   tensors hold. It is copied to them before, and from them after.
 //!
 //! A tie that would break this is not made, and the copy is one.
 
@@ -38,8 +42,8 @@ enum LettingGo {
     Never,
     /// If it brings a tensor of the main graph to where a loop needs it.
     Link,
-    /// It brings what a loop carries into a line buffer. New rows must then lie right behind what is carried, so that each buffer has room of its own for them; buffers that what is carried is copied to
-    /// can all have the same.
+    /// It brings what a loop carries into a line buffer. New rows must then lie right behind what is carried, so that
+    /// each buffer has room of its own for them; buffers that what is carried is copied to can all have the same.
     Carry,
 }
 

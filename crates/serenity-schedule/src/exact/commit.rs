@@ -1,16 +1,15 @@
 //! **Rules R1 and R3, valleys.**
 //!
-//! *R1. Let `T ⊇ X` be reachable from `X` within the limit, and `f(T) <= f(W)` for every set `W` between `X` and `T` that can have
-//! run. Then the end can be reached from `X` within the limit iff it can from `T`.*
-//! Proof sketch. Of a chain `C_i` from `X` to the end, take `T ∪ C_i`: `f(T ∪ C_i) <= f(C_i) + f(T) - f(T ∩ C_i) <= f(C_i)`, as
-//! `T ∩ C_i` lies between `X` and `T`. Nothing depends on the limit under which `T` was reached, so a commitment holds
-//! for every larger limit too, and is never undone.
+//! *R1. Let `T ⊇ X` be reachable from `X` within the limit, and `f(T) <= f(W)` for every set `W` between `X` and `T`
+//! that can have run. Then the end can be reached from `X` within the limit iff it can from `T`.* Proof sketch. Of a
+//! chain `C_i` from `X` to the end, take `T ∪ C_i`: `f(T ∪ C_i) <= f(C_i) + f(T) - f(T ∩ C_i) <= f(C_i)`, as `T ∩ C_i`
+//! lies between `X` and `T`. Nothing depends on the limit under which `T` was reached, so a commitment holds for every
+//! larger limit too, and is never undone.
 //!
-//! *R3. If some `T ≠ X` with `f(T) <= f(X)` is reachable from `X`, then so is the largest minimiser `M` of f between `X` and `T`, and R1
-//! applies to it.*
-//! Proof sketch. Leave the ops outside `M` out of the path to `T`: `f(M ∩ C_i) <= f(C_i) + f(M) - f(M ∪ C_i) <= f(C_i)`, because
-//! `M ∪ C_i` lies between `X` and `T`. If `X` is a minimiser then so is `T`, hence `M ≠ X`. Committing to `T` itself would be
-//! wrong: a lower set between may be the only way on.
+//! *R3. If some `T ≠ X` with `f(T) <= f(X)` is reachable from `X`, then so is the largest minimiser `M` of f between
+//! `X` and `T`, and R1 applies to it.* Proof sketch. Leave the ops outside `M` out of the path to `T`: `f(M ∩ C_i) <=
+//! f(C_i) + f(M) - f(M ∪ C_i) <= f(C_i)`, because `M ∪ C_i` lies between `X` and `T`. If `X` is a minimiser then so is
+//! `T`, hence `M ≠ X`. Committing to `T` itself would be wrong: a lower set between may be the only way on.
 
 use super::cuts;
 use super::instance::{Instance, State};

@@ -1,9 +1,10 @@
 //! Replacing modules by chains.
 //!
-//! The step of a profile that begins with `a` in use, needs `d` on the way and leaves `b` becomes an op with a scratch buffer of `d - max(a, b)`
-//! bytes. On the way down, bytes that entered the module go at the step; on the way up, bytes that leave it come to life there; what
-//! is never given up goes straight from whoever brought it in to whoever takes it out. Which of several entering (or leaving) buffers a byte is
-//! counted to does not matter: they are all in use when the module begins (ends).
+//! The step of a profile that begins with `a` in use, needs `d` on the way and leaves `b` becomes an op with a scratch
+//! buffer of `d - max(a, b)` bytes. On the way down, bytes that entered the module go at the step; on the way up, bytes
+//! that leave it come to life there; what is never given up goes straight from whoever brought it in to whoever takes
+//! it out. Which of several entering (or leaving) buffers a byte is counted to does not matter: they are all in use
+//! when the module begins (ends).
 
 use crate::{Buffer, OpIndex, Problem};
 

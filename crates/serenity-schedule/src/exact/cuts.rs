@@ -8,8 +8,8 @@
 //! writer --unlimited--> alloc --bytes--> kept --unlimited--> reader        op --unlimited--> predecessor
 //! ```
 //!
-//! If a writer is on the source side, so is `alloc`; if a reader is on the sink side, so is `kept`; then the buffer's edge is cut.
-//! The last kind of edge keeps X downward closed.
+//! If a writer is on the source side, so is `alloc`; if a reader is on the sink side, so is `kept`; then the buffer's
+//! edge is cut. The last kind of edge keeps X downward closed.
 
 use super::flow::{Network, UNLIMITED};
 use crate::{Buffer, Problem, bits};

@@ -1,7 +1,7 @@
-//! **Rule R7, direction.** *With at least as much in use at the start as at the end, the end can be reached within the limit iff a
-//! valley of the start can, or they are the same:* the end itself is one. Reversed in time the same holds for the end if more is in use
-//! there. So the decision is: find a valley on the higher side, commit to it (R3), go on with what is left. Failing once is a proof
-//! that there is no order within the limit.
+//! **Rule R7, direction.** *With at least as much in use at the start as at the end, the end can be reached within the
+//! limit iff a valley of the start can, or they are the same:* the end itself is one. Reversed in time the same holds
+//! for the end if more is in use there. So the decision is: find a valley on the higher side, commit to it (R3), go on
+//! with what is left. Failing once is a proof that there is no order within the limit.
 
 use super::Rules;
 use super::descent::{Descent, Found};

@@ -1,17 +1,17 @@
 //! The decision procedure: can the end be reached within a limit?
 //!
-//! **Rule R8, inner commitments.** A *valley* of `X` is a set `T ≠ X` reachable from it within the limit with `f(T) <= f(X)`. To find one,
-//! make a move to `Y`; while `f(Y) > f(X)`, look for a valley of `Y` in the same way and go there (to its largest minimiser,
-//! R3). If `Y` has none, this first move was in vain.
-//! *The search finds a valley of `X` if there is one.* Proof sketch. R1 lets `Y` be replaced by its minimised valley: what could be
-//! reached from `Y` can be reached from there. If `Y` has no valley, everything reachable from it has more in use than `Y`, hence more
-//! than `X`. States without a valley are remembered.
+//! **Rule R8, inner commitments.** A *valley* of `X` is a set `T ≠ X` reachable from it within the limit with `f(T) <=
+//! f(X)`. To find one, make a move to `Y`; while `f(Y) > f(X)`, look for a valley of `Y` in the same way and go there
+//! (to its largest minimiser, R3). If `Y` has none, this first move was in vain. *The search finds a valley of `X` if
+//! there is one.* Proof sketch. R1 lets `Y` be replaced by its minimised valley: what could be reached from `Y` can be
+//! reached from there. If `Y` has no valley, everything reachable from it has more in use than `Y`, hence more than
+//! `X`. States without a valley are remembered.
 //!
-//! **Rule R9, components.** When looking for a valley of `Y`, which was reached from `X` by running `D = Y \ X`, *only moves in those connected
-//! components of the remaining ops need be tried that `D` touches* (connected by precedence, or by a buffer whose state can still
-//! change). Proof sketch. f is a sum over components, so if a valley is a union of parts in several components, one part alone is a valley:
-//! take an inclusion-minimal one, it lies in one component. If that does not touch `D`, it is a valley of `X` already, with less in use on
-//! the way, and will be found from there.
+//! **Rule R9, components.** When looking for a valley of `Y`, which was reached from `X` by running `D = Y \ X`, *only
+//! moves in those connected components of the remaining ops need be tried that `D` touches* (connected by precedence,
+//! or by a buffer whose state can still change). Proof sketch. f is a sum over components, so if a valley is a union of
+//! parts in several components, one part alone is a valley: take an inclusion-minimal one, it lies in one component. If
+//! that does not touch `D`, it is a valley of `X` already, with less in use on the way, and will be found from there.
 
 use super::commit;
 use super::instance::{Instance, State};

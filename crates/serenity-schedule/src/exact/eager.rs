@@ -2,9 +2,10 @@
 //!
 //! *If a move is possible within the limit and does not raise f, make it now.*
 //!
-//! Proof sketch. Let `T = X + u` with `f(T) <= f(X)`. For any chain of sets `C_i` from `X` to the end within the limit, the
-//! sets `T ∪ C_i` form one from `T`: by submodularity `f(T ∪ C_i) <= f(C_i) + f(T) - f(T ∩ C_i) <= f(C_i)`, since `T ∩ C_i`
-//! is `X` or `T`, or for a move of several ops a set between them on which f is at least `f(X)`. So nothing is lost by going to `T` first.
+//! Proof sketch. Let `T = X + u` with `f(T) <= f(X)`. For any chain of sets `C_i` from `X` to the end within the limit,
+//! the sets `T ∪ C_i` form one from `T`: by submodularity `f(T ∪ C_i) <= f(C_i) + f(T) - f(T ∩ C_i) <= f(C_i)`, since
+//! `T ∩ C_i` is `X` or `T`, or for a move of several ops a set between them on which f is at least `f(X)`. So nothing
+//! is lost by going to `T` first.
 
 use super::instance::{Instance, State};
 use crate::bits;

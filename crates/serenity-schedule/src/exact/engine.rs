@@ -147,8 +147,8 @@ impl<'a, 'w> Engine<'a, 'w> {
         parts
     }
 
-    /// Works on one part, until `last` states have been visited in all: by floods from both ends, in rounds that grow, and between them by whatever else might
-    /// settle it sooner.
+    /// Works on one part, until `last` states have been visited in all: by floods from both ends, in rounds that grow,
+    /// and between them by whatever else might settle it sooner.
     fn work_on(&mut self, index: usize, last: u64) -> Progressed {
         let mut pace = Pace::new(self.rules);
         let mut inference = Inference::new(self.rules, &self.parts[index]);
@@ -161,7 +161,8 @@ impl<'a, 'w> Engine<'a, 'w> {
         }
     }
 
-    /// Floods `problem`: a part, or the part with the precedence that all its better orders have in common. `None` to go on with more precedence.
+    /// Floods `problem`: a part, or the part with the precedence that all its better orders have in common. `None` to
+    /// go on with more precedence.
     fn flood_all(
         &mut self,
         index: usize,

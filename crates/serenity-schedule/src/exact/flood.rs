@@ -1,12 +1,12 @@
 //! The bottleneck search: the least level at which the end can be reached.
 //!
-//! States are sets of executed ops. A move is open if it stays within the current level, and waits at the level it needs
-//! otherwise. Open states are explored in order of memory in use, larger sets first. When nothing is open any more, no order peaks within
-//! the level: it rises to the least one that something waits for, which is thereby a proved lower bound. Reaching the
-//! end proves the level to be the optimum.
+//! States are sets of executed ops. A move is open if it stays within the current level, and waits at the level it
+//! needs otherwise. Open states are explored in order of memory in use, larger sets first. When nothing is open any
+//! more, no order peaks within the level: it rises to the least one that something waits for, which is thereby a proved
+//! lower bound. Reaching the end proves the level to be the optimum.
 //!
-//! Children are closed under eager moves (R2). When a state has no more in use than the root, the search commits to the valley between
-//! them (R1, R3), throws its table away and starts again from there.
+//! Children are closed under eager moves (R2). When a state has no more in use than the root, the search commits to the
+//! valley between them (R1, R3), throws its table away and starts again from there.
 
 use super::Rules;
 use super::commit;

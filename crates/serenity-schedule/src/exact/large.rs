@@ -1,14 +1,17 @@
 //! Problems too large to store, for every op, all ops before and after it.
 //!
-//! The engine keeps sets of ops for every op: memory that grows with the square of the problem. But a network of a hundred thousand ops is no harder than one of a
-//! thousand, only longer. So it is cut at waypoints that a look around them shows ([`nearby`]), along an order that a sliding beam finds
-//! ([`sliding`]); both take memory linear in the ops. The parts between are ordinary problems, and the optimum of the whole is the largest of theirs: those whose best order does
-//! not exceed what is proved for another need no search, and the others go through all of the engine, in rounds of growing effort.
+//! The engine keeps sets of ops for every op: memory that grows with the square of the problem. But a network of a
+//! hundred thousand ops is no harder than one of a thousand, only longer. So it is cut at waypoints that a look around
+//! them shows ([`nearby`]), along an order that a sliding beam finds ([`sliding`]); both take memory linear in the ops.
+//! The parts between are ordinary problems, and the optimum of the whole is the largest of theirs: those whose best
+//! order does not exceed what is proved for another need no search, and the others go through all of the engine, in
+//! rounds of growing effort.
 //!
-//! Parts of a round are searched in batches, each from what was proved before the batch: so threads share them, and the answer does not depend on how many there are.
+//! Parts of a round are searched in batches, each from what was proved before the batch: so threads share them, and the
+//! answer does not depend on how many there are.
 //!
-//! What has no waypoints for thousands of ops stays one part. Up to [`LARGEST_PART`] ops it is the engine's; beyond that its order is improved around its peak
-//! alone ([`peaks`](super::peaks)), and its bound is that of cuts.
+//! What has no waypoints for thousands of ops stays one part. Up to [`LARGEST_PART`] ops it is the engine's; beyond
+//! that its order is improved around its peak alone ([`peaks`](super::peaks)), and its bound is that of cuts.
 
 use super::part::{self, Part};
 use super::{cut_bound, fixed_memory, nearby, peaks, search_from, sliding};

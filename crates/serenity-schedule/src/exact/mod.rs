@@ -1,11 +1,12 @@
 //! The exact engine: the order of least peak, proved.
 //!
 //! # The lattice
-//! Split every op `u` into its start, which brings buffers to life, and its end, which lets them go. On sets of starts and ends
-//! that can have happened, the memory in use is `f(X) = sum of bytes * ([some writer has started] - [all readers have ended])`. The first term
-//! is a coverage function and minus the second is submodular, so **f is submodular**: `f(X) + f(Y) >= f(X ∪ Y) + f(X ∩ Y)`.
-//! An order with peak at most `t` is a chain of such sets, from nothing to everything, with `f <= t` throughout (ending an op at
-//! once never hurts). All rules are statements about such chains; each stands, with its proof, in the file that uses it:
+//! Split every op `u` into its start, which brings buffers to life, and its end, which lets them go. On sets of starts
+//! and ends that can have happened, the memory in use is `f(X) = sum of bytes * ([some writer has started] - [all
+//! readers have ended])`. The first term is a coverage function and minus the second is submodular, so **f is
+//! submodular**: `f(X) + f(Y) >= f(X ∪ Y) + f(X ∩ Y)`. An order with peak at most `t` is a chain of such sets, from
+//! nothing to everything, with `f <= t` throughout (ending an op at once never hurts). All rules are statements about
+//! such chains; each stands, with its proof, in the file that uses it:
 //!
 //! | rule | file | |
 //! |---|---|---|
@@ -23,13 +24,13 @@
 //! # The search
 //! 0. Replace trees by chains ([`trees`]), then other modules (R10).
 //! 1. A good order by heuristics and a narrow beam.
-//! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed what is proved
-//!    for another need no search at all.
+//! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed
+//!    what is proved for another need no search at all.
 //! 3. Bound L1 and wider beams on the parts that matter.
 //! 4. The part with the largest upper bound: two bottleneck searches ([`flood`]), from the start and from the end, in rounds of
 //!    growing budget. They share what they prove. Commitments on either side shrink the part, which is then split again.
-//! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; precedence that all better orders
-//!    have in common is looked for ([`inference`]), and given to the searches; and wider beams.
+//! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; precedence that all
+//!    better orders have in common is looked for ([`inference`]), and given to the searches; and wider beams.
 //!
 //! Problems of thousands of ops are cut into such problems first ([`large`]).
 //!
@@ -190,7 +191,8 @@ fn search_from(
     best
 }
 
-/// The parts between waypoints, for whoever counts otherwise what is in use while an op runs. Some may be too large to look for any.
+/// The parts between waypoints, for whoever counts otherwise what is in use while an op runs. Some may be too large to
+/// look for any.
 pub(crate) fn between_waypoints(problem: &Problem, stop: &dyn Fn() -> bool) -> Vec<Segment> {
     let rules = Rules::default();
     let mut parts = Vec::new();
@@ -209,8 +211,8 @@ pub(crate) fn between_waypoints(problem: &Problem, stop: &dyn Fn() -> bool) -> V
     parts
 }
 
-/// Bytes that the engine needs before it has visited anything: sets of ancestors, of descendants and of affected moves for every op, in both
-/// directions of time, and a set of ops for every buffer.
+/// Bytes that the engine needs before it has visited anything: sets of ancestors, of descendants and of affected moves
+/// for every op, in both directions of time, and a set of ops for every buffer.
 fn fixed_memory(problem: &Problem) -> u64 {
     8 * problem.words() as u64 * (8 * problem.len() as u64 + problem.buffers.len() as u64)
 }

@@ -1,24 +1,28 @@
-//! **Rule R10, modules.** A part of a network that the rest sees only through one entry and one exit can be scheduled once and for all.
+//! **Rule R10, modules.** A part of a network that the rest sees only through one entry and one exit can be scheduled
+//! once and for all.
 //!
-//! A *module* is a set `U` of ops between an op `s` (or the start) and an op `e` of `U` (or the end), such that everything
-//! in `U` waits only for `U` and what has run when `s` has, only what waits for `e` waits for `U`, and no buffer of `U` is touched by ops that
-//! are neither known to have run before `U` begins nor known to run after it ends. Then `f(X) = g(X ∩ U) + h(X \ U)`: a submodular `g` for the module
-//! and the rest.
+//! A *module* is a set `U` of ops between an op `s` (or the start) and an op `e` of `U` (or the end), such that
+//! everything in `U` waits only for `U` and what has run when `s` has, only what waits for `e` waits for `U`, and no
+//! buffer of `U` is touched by ops that are neither known to have run before `U` begins nor known to run after it ends.
+//! Then `f(X) = g(X ∩ U) + h(X \ U)`: a submodular `g` for the module and the rest.
 //!
-//! Let `M` minimise `g`. From the start of the module, let `t_1` be the least level at which a set lower than the start can be reached, `T_1` the
-//! minimised valley (R3) there, `t_2` the least level to get lower from `T_1`, and so on down to `M`; and likewise backwards from the end.
-//! These sets, in the order of time, form a chain, the *profile* of the module.
+//! Let `M` minimise `g`. From the start of the module, let `t_1` be the least level at which a set lower than the start
+//! can be reached, `T_1` the minimised valley (R3) there, `t_2` the least level to get lower from `T_1`, and so on down
+//! to `M`; and likewise backwards from the end. These sets, in the order of time, form a chain, the *profile* of the
+//! module.
 //!
-//! *Some optimal order of the whole runs the module along its profile, and stands still in it, while other ops run, only at the sets of the
-//! profile.* So the module can be replaced by a chain of ops, one a step of the profile, which needs so much while it runs and
-//! leaves so much in use.
+//! *Some optimal order of the whole runs the module along its profile, and stands still in it, while other ops run,
+//! only at the sets of the profile.* So the module can be replaced by a chain of ops, one a step of the profile, which
+//! needs so much while it runs and leaves so much in use.
 //!
-//! Proof sketch. Take any order and let `D_k` be what it has run of `U` at time `k`. Let the new order stand at `T_j` as long as no op of `U` has
-//! taken the old one to level `t_{j+1}` within the module, and go on to `T_{j+1}` at the very op that does: it needs no more then. While it stands at
-//! `T_j`, `g(T_j) <= g(D_k)`: a lower `D_k`, reached below `t_{j+1}`, would give `g(D_k ∪ T_j) <= g(D_k) + g(T_j) - g(D_k ∩ T_j) <= g(D_k) < g(T_j)`, reached
-//! from `T_j` below `t_{j+1}`, against the choice of `t_{j+1}`. Backwards from the end the same holds. By R4 the old order, met with `M`, reaches every
-//! forward level, the last at an op `p`, and joined with `M` every backward one, the last (from the end) at an op `q`. The op that reaches the higher of
-//! the two reaches both, so `p` is not after `q`, and the new order stands at `M` in between.
+//! Proof sketch. Take any order and let `D_k` be what it has run of `U` at time `k`. Let the new order stand at `T_j`
+//! as long as no op of `U` has taken the old one to level `t_{j+1}` within the module, and go on to `T_{j+1}` at the
+//! very op that does: it needs no more then. While it stands at `T_j`, `g(T_j) <= g(D_k)`: a lower `D_k`, reached below
+//! `t_{j+1}`, would give `g(D_k ∪ T_j) <= g(D_k) + g(T_j) - g(D_k ∩ T_j) <= g(D_k) < g(T_j)`, reached from `T_j` below
+//! `t_{j+1}`, against the choice of `t_{j+1}`. Backwards from the end the same holds. By R4 the old order, met with
+//! `M`, reaches every forward level, the last at an op `p`, and joined with `M` every backward one, the last (from the
+//! end) at an op `q`. The op that reaches the higher of the two reaches both, so `p` is not after `q`, and the new
+//! order stands at `M` in between.
 
 use super::Rules;
 use super::closure::Closure;
@@ -139,7 +143,8 @@ impl Finder<'_, '_> {
                 self.take(&ops);
             }
         }
-        // Any op may close all that leads to it, what was closed before included: so a long network folds up from its start at once.
+        // Any op may close all that leads to it, what was closed before included: so a long network folds up from its
+        // start at once.
         for &exit in &problem.topological {
             if (self.effort.stop)() {
                 break;
@@ -166,7 +171,8 @@ impl Finder<'_, '_> {
             })
     }
 
-    /// Computes the profile of a module, and keeps it if it is shorter than the module. Regions within it are replaced first, and become part of it.
+    /// Computes the profile of a module, and keeps it if it is shorter than the module. Regions within it are replaced
+    /// first, and become part of it.
     fn take(&mut self, set: &[u64]) {
         let ops: Vec<u32> = bits::iter(set).collect();
         let is_inner = |region: &Region| bits::contains(set, region.ops[0]);

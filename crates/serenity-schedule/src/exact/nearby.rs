@@ -1,13 +1,14 @@
 //! Local waypoints in memory linear in the problem: rule R5 ([`waypoints`](super::waypoints)) by a look around each set.
 //!
-//! R5 asks which ops of `M` some minimal op outside does not depend on. They are found from the top of `M` downwards, by the set of minimal ops that each leads
-//! to: an op that leads to all of them is not one, and neither is whatever leads to it, so the walk ends there. *What is never looked at leads to all.* It is not
-//! maximal in `M`, so something of `M` waits for it; that was not found to miss one of the minimal ops, or the walk would have gone on to its
-//! predecessors; so it leads to all, having been looked at, or by induction from above. Seen backwards in time, the same walk finds what is
-//! outside `M` and does not depend on all its maximal ops.
+//! R5 asks which ops of `M` some minimal op outside does not depend on. They are found from the top of `M` downwards,
+//! by the set of minimal ops that each leads to: an op that leads to all of them is not one, and neither is whatever
+//! leads to it, so the walk ends there. *What is never looked at leads to all.* It is not maximal in `M`, so something
+//! of `M` waits for it; that was not found to miss one of the minimal ops, or the walk would have gone on to its
+//! predecessors; so it leads to all, having been looked at, or by induction from above. Seen backwards in time, the
+//! same walk finds what is outside `M` and does not depend on all its maximal ops.
 //!
-//! In networks made of layers or cells these are a few ops around the border of `M`, whatever the size of the whole. Where they are many, the set is passed by: to
-//! use fewer waypoints is always right.
+//! In networks made of layers or cells these are a few ops around the border of `M`, whatever the size of the whole.
+//! Where they are many, the set is passed by: to use fewer waypoints is always right.
 
 use super::cuts;
 use crate::walk::steps_of;

@@ -1,8 +1,9 @@
 //! Improves an order around its peak alone, for problems that are too large for a search.
 //!
-//! Around the op at which an order peaks, some ops before it and after it are a problem of their own, with what has run before them and what runs after them fixed. An order of
-//! these with a lower peak lowers the peak of the whole, unless that is reached elsewhere too: then that place is next. It ends where the ops around a peak cannot do
-//! better by themselves.
+//! Around the op at which an order peaks, some ops before it and after it are a problem of their own, with what has run
+//! before them and what runs after them fixed. An order of these with a lower peak lowers the peak of the whole, unless
+//! that is reached elsewhere too: then that place is next. It ends where the ops around a peak cannot do better by
+//! themselves.
 
 use super::search_from;
 use crate::answer::Answer;

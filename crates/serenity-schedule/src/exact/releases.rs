@@ -4,15 +4,15 @@
 //! `b` such a buffer. Then one may first run the readers of `b` that have not run and all that they depend on, and then go
 //! on within the limit.*
 //!
-//! Proof. Let `P` be the ops up to `e`, and `N` those of them that are readers of `b` or that readers of `b` depend on: all
-//! such ops that had not run, as `e` lets `b` go. Run `N` in the order that they had, then the others of `P` in theirs. Each set on the
-//! way has no more in use than `f(X)` and all that the ops of `P` bring to life, which is in use while `e` runs, because no
-//! op before it lets anything go. Afterwards the same ops have run as before. ∎
+//! Proof. Let `P` be the ops up to `e`, and `N` those of them that are readers of `b` or that readers of `b` depend on:
+//! all such ops that had not run, as `e` lets `b` go. Run `N` in the order that they had, then the others of `P` in
+//! theirs. Each set on the way has no more in use than `f(X)` and all that the ops of `P` bring to life, which is in
+//! use while `e` runs, because no op before it lets anything go. Afterwards the same ops have run as before. ∎
 //!
-//! So a search need only go from `X` to the sets `X ∪ N`, one for each buffer. If the `N` of another buffer is a part of it, an op
-//! before the last one lets that buffer go, so only the least sets are needed. In a least set only the last op, whichever
-//! that is, lets anything go: the set costs the same in each order. Ops that free nothing by themselves, as most do that add
-//! to a sum, are not tried one by one.
+//! So a search need only go from `X` to the sets `X ∪ N`, one for each buffer. If the `N` of another buffer is a part
+//! of it, an op before the last one lets that buffer go, so only the least sets are needed. In a least set only the
+//! last op, whichever that is, lets anything go: the set costs the same in each order. Ops that free nothing by
+//! themselves, as most do that add to a sum, are not tried one by one.
 
 use super::closure::{Closure, Rows};
 use super::instance::State;

@@ -43,8 +43,8 @@ pub struct Rules {
     pub beam: bool,
     /// Look for good orders of wide problems by local search.
     pub local_search: bool,
-    /// How many states the first round of each direction explores. The heavier machinery starts after a multiple of it, so a small value makes
-    /// tests reach it on small problems.
+    /// How many states the first round of each direction explores. The heavier machinery starts after a multiple of it,
+    /// so a small value makes tests reach it on small problems.
     pub patience: u64,
 }
 

@@ -82,8 +82,8 @@ impl<'d> Sides<'d> {
         self.sides.extend(rules.backward.then(|| side(backward, false)));
     }
 
-    /// One round of every flood, in parallel if that is worth a thread. The order that the first of them has found, if one has, and the states visited
-    /// up to it one after the other: neither depends on which is faster.
+    /// One round of every flood, in parallel if that is worth a thread. The order that the first of them has found, if
+    /// one has, and the states visited up to it one after the other: neither depends on which is faster.
     pub(super) fn run(&mut self, round: &Round, stop: &(dyn Fn() -> bool + Sync)) -> (Option<Vec<u32>>, u64) {
         let Round { states, ceiling, threads, .. } = *round;
         let memory = round.memory / self.sides.len() as u64;

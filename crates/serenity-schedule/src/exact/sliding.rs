@@ -1,8 +1,9 @@
 //! Finds a good order of a problem of any size: a beam that sees only the next ops of a known order.
 //!
-//! What has run, with the next ops of an order that have not, is again a set that can have run. So the beam ([`beam`]) orders these as a problem of its own, the first
-//! half of what it finds is kept, and the rest is looked at again with what comes behind it. Sets are as long as the window, not as long as the
-//! problem: time and memory are linear in the ops.
+//! What has run, with the next ops of an order that have not, is again a set that can have run. So the beam ([`beam`])
+//! orders these as a problem of its own, the first half of what it finds is kept, and the rest is looked at again with
+//! what comes behind it. Sets are as long as the window, not as long as the problem: time and memory are linear in the
+//! ops.
 
 use super::beam;
 use super::instance::Instance;

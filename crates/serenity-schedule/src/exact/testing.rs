@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
-/// Problems of two to seven ops: results that are read by some, by none, or kept, an input, and now and then a sum that two write.
+/// Problems of two to seven ops: results that are read by some, by none, or kept, an input, and now and then a sum that
+/// two write.
 pub(crate) fn problems() -> impl Iterator<Item = Problem> {
     let mut random = Rng::new(1);
     (0..300).map(move |_| draw(&mut random))
@@ -60,7 +61,8 @@ pub(crate) fn with_hand_overs(seed: u64) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Layers of so many ops, each of which reads one to three results of the layer before, one of them read by no other of its layer.
+/// Layers of so many ops, each of which reads one to three results of the layer before, one of them read by no other of
+/// its layer.
 pub(crate) fn layers(ops: u32, width: u32, seed: u64) -> Problem {
     let mut random = Rng::new(seed);
     let mut readers: Vec<Vec<OpIndex>> = vec![Vec::new(); ops as usize];

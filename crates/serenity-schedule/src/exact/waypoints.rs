@@ -4,12 +4,13 @@
 //! **Rule R4, global.** *A minimiser `M` of f over all sets that can have run is a waypoint.* Proof sketch. Of any chain `C_i`,
 //! take `C_i ∩ M` and then `C_i ∪ M`: by submodularity and minimality both have at most `f(C_i)` in use.
 //!
-//! **Rule R5, local.** *Let `K` be the ops of `M` that all minimal ops outside `M` depend on, and `K'` be `M` with every op that does not depend on
-//! all maximal ops of `M`. If `f(M) <= f(W)` for all `W` from `K` to `M` and from `M` to `K'`, then `M` is a waypoint.* Proof sketch. A set `C` of
-//! a chain that is not inside `M` contains a minimal op outside `M`, hence `K`; one that does not contain `M` misses a
-//! maximal op of `M`, hence is inside `K'` after union with `M`. So `C ∩ M` and `C ∪ M` lie in the two intervals, and the argument of R4 applies.
-//! All prefixes of one order that pass can be used together: restricting to a part only shrinks the intervals. A cut node is the case
-//! in which both intervals are a single set.
+//! **Rule R5, local.** *Let `K` be the ops of `M` that all minimal ops outside `M` depend on, and `K'` be `M` with
+//! every op that does not depend on all maximal ops of `M`. If `f(M) <= f(W)` for all `W` from `K` to `M` and from `M`
+//! to `K'`, then `M` is a waypoint.* Proof sketch. A set `C` of a chain that is not inside `M` contains a minimal op
+//! outside `M`, hence `K`; one that does not contain `M` misses a maximal op of `M`, hence is inside `K'` after union
+//! with `M`. So `C ∩ M` and `C ∪ M` lie in the two intervals, and the argument of R4 applies. All prefixes of one order
+//! that pass can be used together: restricting to a part only shrinks the intervals. A cut node is the case in which
+//! both intervals are a single set.
 
 use super::closure::Closure;
 use super::{Rules, cuts};

@@ -1,10 +1,11 @@
 //! A lower bound that can be checked by hand.
 //!
-//! The bound of an op `v` ([`cut_bound`](super::cut_bound)) is a minimum cut, and the maximum flow of the same size is its proof. Taken apart into
-//! paths, the flow reads: *here are chains of buffers; while `v` runs, at least one buffer of each chain is in use, whatever has run before.* The
-//! first buffer of a chain has been brought to life by then. If it has gone, its readers have run, and with them what they depend
-//! on, which has brought the next one to life; and so on. The last is still wanted by `v` or by something after it. A buffer
-//! lends no more than its size to all chains together, so the bytes of the chains add up to a bound.
+//! The bound of an op `v` ([`cut_bound`](super::cut_bound)) is a minimum cut, and the maximum flow of the same size is
+//! its proof. Taken apart into paths, the flow reads: *here are chains of buffers; while `v` runs, at least one buffer
+//! of each chain is in use, whatever has run before.* The first buffer of a chain has been brought to life by then. If
+//! it has gone, its readers have run, and with them what they depend on, which has brought the next one to life; and so
+//! on. The last is still wanted by `v` or by something after it. A buffer lends no more than its size to all chains
+//! together, so the bytes of the chains add up to a bound.
 
 use super::closure::reached;
 use super::cuts::Cut;
@@ -39,8 +40,8 @@ impl Witness {
 /// How many ops are tried; each takes a maximum flow over the whole problem.
 const MOST_TRIED: usize = 8;
 
-/// Looks for an op that alone proves that no order of `problem` peaks below `bound`. `buffers` are those the problem was made of, to which the
-/// chains refer; `order` is an optimal one.
+/// Looks for an op that alone proves that no order of `problem` peaks below `bound`. `buffers` are those the problem
+/// was made of, to which the chains refer; `order` is an optimal one.
 ///
 /// There may be none: then the bound rests on the search.
 ///

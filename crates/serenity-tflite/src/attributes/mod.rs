@@ -1,8 +1,9 @@
 //! What an operator's options and constant operands say, as attributes.
 //!
-//! The names are those of the generated networks: `kernel`, `stride` and `dilation` are height and width, `padding` is `same` or `valid`, axes count
-//! from the front. `constants` and `variables` describe operands that are no activations, by position; `absent` lists the
-//! positions of operands that are left out; `bodies` lists the sub-graphs that the operator runs.
+//! The names are those of the generated networks: `kernel`, `stride` and `dilation` are height and width, `padding` is
+//! `same` or `valid`, axes count from the front. `constants` and `variables` describe operands that are no activations,
+//! by position; `absent` lists the positions of operands that are left out; `bodies` lists the sub-graphs that the
+//! operator runs.
 
 mod constants;
 pub(crate) mod operands;

@@ -67,7 +67,8 @@ const FILTERS: &[(&str, usize, std::ops::Range<usize>, usize)] = &[
     ("FULLY_CONNECTED", 1, 0..0, 2),
 ];
 
-/// Does an attribute of an operator of this kind say what its constant operands hold, or what shape they have? The rest are options.
+/// Does an attribute of an operator of this kind say what its constant operands hold, or what shape they have? The rest
+/// are options.
 pub fn is_said_by_operands(kind: &str, attribute: &str) -> bool {
     let is_number = |&(kinds, operands): &(&[&str], &[Named])| {
         kinds.contains(&kind) && operands.iter().any(|(_, name, _)| *name == attribute)

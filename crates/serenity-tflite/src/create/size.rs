@@ -2,8 +2,8 @@
 
 use serenity_ir::{Model, Quantization};
 
-/// No file of this model is larger: its data, names and lists, and for each table, with its virtual table, padding and the place in the
-/// list that names it, 256 bytes.
+/// No file of this model is larger: its data, names and lists, and for each table, with its virtual table, padding and
+/// the place in the list that names it, 256 bytes.
 pub(super) fn most_bytes(model: &Model) -> u64 {
     let graph = model.graph();
     let described = |name: &str, shape: &[u64], quantization: Option<&Quantization>| {

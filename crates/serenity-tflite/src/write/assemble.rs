@@ -66,7 +66,8 @@ impl Edit<'_> {
         self.finish()
     }
 
-    /// Every operator of the old list that is named must be there. As it is it goes to one place only; changed, it may be divided among several.
+    /// Every operator of the old list that is named must be there. As it is it goes to one place only; changed, it may
+    /// be divided among several.
     fn check_operators(&self) -> Result<(), Error> {
         for (index, edit) in self.sub_graphs.iter().enumerate() {
             let count = self.model.sub_graphs[self.origin(index)].operators.len();

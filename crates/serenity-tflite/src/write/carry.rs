@@ -8,7 +8,8 @@ use crate::write::edit::{Edit, SubGraphEdit};
 impl Edit<'_> {
     /// Updates what can be updated and removes what would be wrong, unless the caller has seen to it; returns what was removed.
     ///
-    /// A memory plan, with the note about it, is made for one order of operators and one list of tensors. Control dependencies follow their operators.
+    /// A memory plan, with the note about it, is made for one order of operators and one list of tensors. Control
+    /// dependencies follow their operators.
     pub(crate) fn carry_metadata(&mut self) -> Vec<String> {
         let changes_operators = self.sub_graphs.iter().any(|edit| edit.operators.is_some());
         let mut dropped = Vec::new();

@@ -1,7 +1,8 @@
 //! A file without the bytes that nothing in it refers to.
 //!
-//! Weights that became smaller would otherwise leave holes. Parts keep their order and move towards the front by whole multiples of what data are aligned to, and every distance from one part
-//! to another is written anew. That takes a file of which every part is understood; any other stays as it is.
+//! Weights that became smaller would otherwise leave holes. Parts keep their order and move towards the front by whole
+//! multiples of what data are aligned to, and every distance from one part to another is written anew. That takes a
+//! file of which every part is understood; any other stays as it is.
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, model as slot};

@@ -25,8 +25,8 @@ pub(crate) struct Written<'a> {
 
 /// Compares a written file with the changes that were to be made.
 ///
-/// All bytes that were not to change are compared once. After that it is enough that each part is found where it was: parts may share
-/// bytes, so comparing them one by one could take the square of the file's length.
+/// All bytes that were not to change are compared once. After that it is enough that each part is found where it was:
+/// parts may share bytes, so comparing them one by one could take the square of the file's length.
 pub(crate) fn check(edit: &Edit, written: &Written) -> Result<(), Error> {
     let old = edit.model;
     let same = |what: &str, same: bool| {

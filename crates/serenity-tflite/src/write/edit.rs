@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Changes to a model. Numbers of tensors, buffers and sub-graphs never change: new ones come behind the old ones, so that
 /// whatever else names them (signatures, metadata, control flow) stays right.
 ///
-/// The new file is a new root in front of the old one, which follows unchanged but for distances counted from the file's start, and for
-/// constants that nothing names any more: new ones take their place.
+/// The new file is a new root in front of the old one, which follows unchanged but for distances counted from the
+/// file's start, and for constants that nothing names any more: new ones take their place.
 #[derive(Clone, Debug)]
 pub struct Edit<'a> {
     pub(crate) model: &'a Model,
@@ -101,7 +101,8 @@ pub enum OperatorSource {
         inputs: Vec<Option<usize>>,
         /// What it writes now.
         outputs: Vec<Option<usize>>,
-        /// Options that change, by the names and words of the graph's attributes: a padding, an activation or another choice. The rest stays.
+        /// Options that change, by the names and words of the graph's attributes: a padding, an activation or another
+        /// choice. The rest stays.
         options: Attributes,
     },
     /// A new operator.
@@ -187,7 +188,8 @@ impl Edit<'_> {
         self.model.buffers.len() + self.buffers.len() - 1
     }
 
-    /// Leaves out the bytes of constants that nothing names any more, and whatever else nothing refers to, if every part of the file is understood. What stays is the same, but parts move.
+    /// Leaves out the bytes of constants that nothing names any more, and whatever else nothing refers to, if every
+    /// part of the file is understood. What stays is the same, but parts move.
     pub fn shrink(&mut self) {
         self.shrinks = true;
     }
@@ -217,8 +219,8 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// Leaves nothing of a tensor but its name and type, for one that no operator touches any more: the runtimes give every tensor
-    /// of the list its place in memory, used or not, and removing it would renumber the others.
+    /// Leaves nothing of a tensor but its name and type, for one that no operator touches any more: the runtimes give
+    /// every tensor of the list its place in memory, used or not, and removing it would renumber the others.
     ///
     /// # Errors
     /// If there is no such sub-graph or tensor.

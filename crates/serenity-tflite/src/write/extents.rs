@@ -1,7 +1,8 @@
 //! Which bytes of a file something in it refers to.
 //!
-//! Parts of a flatbuffer may lie anywhere, and on top of each other. Before bytes get another use, every part of the file is visited,
-//! and it must be known of every field whether it points at something. If that is not known of a single one, nothing is.
+//! Parts of a flatbuffer may lie anywhere, and on top of each other. Before bytes get another use, every part of the
+//! file is visited, and it must be known of every field whether it points at something. If that is not known of a
+//! single one, nothing is.
 
 use crate::Model;
 use crate::attributes::options::{self, Read};
@@ -78,8 +79,8 @@ const SIGNATURE: &[Part] = &[Tables(TENSOR_MAP), Tables(TENSOR_MAP), Text, Text,
 const TENSOR_MAP: &[Part] = &[Text, Number];
 const BUFFER: &[Part] = &[Apart, Number, Number];
 
-/// Types of the union `BuiltinOptions` that hold numbers only and say nothing that becomes an attribute: hashes, calls, skip-grams, `UNIQUE`,
-/// `IF`, `WHILE` and `CALL_ONCE`.
+/// Types of the union `BuiltinOptions` that hold numbers only and say nothing that becomes an attribute: hashes, calls,
+/// skip-grams, `UNIQUE`, `IF`, `WHILE` and `CALL_ONCE`.
 const NUMBERS_ONLY: &[u8] = &[4, 16, 18, 80, 92, 93, 103];
 
 /// The distance to the root, and the identifier.

@@ -11,9 +11,9 @@ use std::ops::Range;
 /// A file, and where it differs from the old one: the vectors of operators.
 type Permuted = (Vec<u8>, Vec<Range<usize>>);
 
-/// The file with its operators in the given order, one list of operator numbers for each sub-graph; `None` if that cannot be done in
-/// place: two sub-graphs share their vectors, or an operator's table lies before a slot that is to name it (in a file made to
-/// confuse: no table fits between the slots).
+/// The file with its operators in the given order, one list of operator numbers for each sub-graph; `None` if that
+/// cannot be done in place: two sub-graphs share their vectors, or an operator's table lies before a slot that is to
+/// name it (in a file made to confuse: no table fits between the slots).
 pub(crate) fn permuted(model: &Model, orders: &[Vec<usize>]) -> Result<Option<Permuted>, Fault> {
     let mut bytes = model.bytes.clone();
     let mut vectors = Vec::new();

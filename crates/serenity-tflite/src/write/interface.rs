@@ -24,8 +24,8 @@ impl Interface {
 }
 
 impl Edit<'_> {
-    /// What the caller of a sub-graph provides, and what it gets. An old one keeps the number of both, and its signatures call the tensors in each place as they
-    /// called those that were there.
+    /// What the caller of a sub-graph provides, and what it gets. An old one keeps the number of both, and its
+    /// signatures call the tensors in each place as they called those that were there.
     ///
     /// # Errors
     /// If there is no such sub-graph, or an old one would get more or fewer. The tensors are checked by [`finish`](Self::finish).

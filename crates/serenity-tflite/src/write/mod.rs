@@ -1,8 +1,9 @@
 //! Changing a model without losing a byte.
 //!
-//! There are two ways. Where only the order of operators changes, the vector that lists them is permuted [in place](in_place). Everything
-//! else is a new root [in front](node) of the old file, of which only the bytes of constants that are gone get [another use](reuse). Either
-//! way the result is read again and [compared](compare) before it is given away.
+//! There are two ways. Where only the order of operators changes, the vector that lists them is permuted [in
+//! place](in_place). Everything else is a new root [in front](node) of the old file, of which only the bytes of
+//! constants that are gone get [another use](reuse). Either way the result is read again and [compared](compare) before
+//! it is given away.
 
 mod assemble;
 mod carry;

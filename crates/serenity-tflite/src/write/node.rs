@@ -1,7 +1,8 @@
 //! New tables and vectors in front of an old file.
 //!
-//! Distances in a flatbuffer are unsigned and point forward. What is put in front of a file can therefore name every part of
-//! it, and the file itself stays as it is. Parents are laid out before their children, level by level, so all distances come out positive.
+//! Distances in a flatbuffer are unsigned and point forward. What is put in front of a file can therefore name every
+//! part of it, and the file itself stays as it is. Parents are laid out before their children, level by level, so all
+//! distances come out positive.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! The options of an old operator with some of them changed.
 //!
-//! Options are a table of their own, which operators may share, so a changed one is written anew. What is read of a type of options
-//! says which fields it has and how wide each is; a field beyond these cannot be carried.
+//! Options are a table of their own, which operators may share, so a changed one is written anew. What is read of a
+//! type of options says which fields it has and how wide each is; a field beyond these cannot be carried.
 
 use crate::attributes::options::{self, ACTIVATIONS, PADDINGS, Read};
 use crate::budget::Budget;

@@ -8,7 +8,8 @@ use crate::write::node::{Field, Fields, Node};
 use crate::write::sub_graphs::added_tensor_node;
 use crate::{Error, Model};
 
-/// The first field behind the last one we know, if there is any: it may be a number or a distance, and only a distance would change.
+/// The first field behind the last one we know, if there is any: it may be a number or a distance, and only a distance
+/// would change.
 pub(crate) fn unknown_field(table: &Table, last_known: usize) -> Result<Option<usize>, Fault> {
     for slot in last_known + 1..table.slot_count() {
         if table.field(slot, 1)?.is_some() {

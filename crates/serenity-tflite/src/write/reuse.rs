@@ -1,7 +1,7 @@
 //! New buffers in the place of old ones that nothing refers to any more.
 //!
-//! Weights that were cut into parts would otherwise be in the file twice. All parts of a constant have as many bytes as the whole, so most
-//! of them fit where it was.
+//! Weights that were cut into parts would otherwise be in the file twice. All parts of a constant have as many bytes as
+//! the whole, so most of them fit where it was.
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, model as slot};
@@ -94,8 +94,8 @@ fn holes(edit: &Edit, dead: &BTreeSet<usize>) -> Result<BTreeSet<(usize, usize)>
 }
 
 impl Edit<'_> {
-    /// Buffers of the old file that tensors or metadata named, and that nothing names any more. A buffer that nothing has ever named may have
-    /// a purpose that we do not know.
+    /// Buffers of the old file that tensors or metadata named, and that nothing names any more. A buffer that nothing
+    /// has ever named may have a purpose that we do not know.
     fn dead_buffers(&self) -> Result<BTreeSet<usize>, Fault> {
         let old = self.model;
         let mut dead: BTreeSet<usize> = old.metadata.iter().map(|metadata| metadata.buffer).collect();

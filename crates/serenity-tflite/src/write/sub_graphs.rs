@@ -1,7 +1,7 @@
 //! Sub-graphs that are added to a file.
 //!
-//! They come behind the old ones. What they compute may have been computed by an old one: operators then keep their options, and constants are
-//! the very tables of the old file, so that nothing is said twice.
+//! They come behind the old ones. What they compute may have been computed by an old one: operators then keep their
+//! options, and constants are the very tables of the old file, so that nothing is said twice.
 
 use crate::flat::Table;
 use crate::schema::{operator, sub_graph};
@@ -36,7 +36,8 @@ impl Edit<'_> {
         Ok(self.sub_graphs.len() - 1)
     }
 
-    /// Adds a constant of the old sub-graph that a new one comes from, with all that the file says of it; returns its number there.
+    /// Adds a constant of the old sub-graph that a new one comes from, with all that the file says of it; returns its
+    /// number there.
     ///
     /// # Errors
     /// If there is no such new sub-graph, or no such constant.

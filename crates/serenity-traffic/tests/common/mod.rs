@@ -1,7 +1,7 @@
 //! Small random networks, and a machine that tries every replacement.
 //!
-//! The machine knows nothing of gaps and versions: it walks through the order with a set of pieces on chip and a set of pieces of which a valid
-//! copy lies off-chip, and makes every choice at every step.
+//! The machine knows nothing of gaps and versions: it walks through the order with a set of pieces on chip and a set of
+//! pieces of which a valid copy lies off-chip, and makes every choice at every step.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity_ir::{Graph, GraphBuilder, OpId, Role, Tensor, TensorId};
@@ -143,7 +143,8 @@ fn step(pieces: &[Piece], now: usize, resident: u32, stays: u32, valid: u32, gra
             }
             Some(&changes) => {
                 let is_first = piece.touched.range(..now).next().is_none();
-                // A whole tensor that does not stay on chip during the op was dropped before it; a page goes when it has been used.
+                // A whole tensor that does not stay on chip during the op was dropped before it; a page goes when it
+                // has been used.
                 let is_used_on_chip = is_there && (is_kept || grain == Grain::Page);
                 if !is_first && !is_used_on_chip {
                     if is_there && valid & bit == 0 {

@@ -1,8 +1,8 @@
 //! Networks as models: basic ops, weights, and, if asked for, 8-bit integers.
 //!
-//! The graphs of the zoo are what the papers count and schedule; a model is what a runtime executes. Where the two differ, one op
-//! of the graph becomes several, named after it, with tensors between them that the graph does not have. So the peak memory of a model may
-//! differ from that of its graph:
+//! The graphs of the zoo are what the papers count and schedule; a model is what a runtime executes. Where the two
+//! differ, one op of the graph becomes several, named after it, with tensors between them that the graph does not have.
+//! So the peak memory of a model may differ from that of its graph:
 //!
 //! | op of the graph | ops of the model |
 //! |---|---|

@@ -38,9 +38,9 @@ pub(super) struct Layer<'a> {
     pub(super) bias: &'a mut [f32],
 }
 
-/// Runs the network on random inputs, different for each `run`; returns what each tensor ranged over. Every layer with weights is
-/// shown to `adjust` before its bias is added. It may multiply the filters of the kernel by factors and set the bias, and returns the
-/// factors.
+/// Runs the network on random inputs, different for each `run`; returns what each tensor ranged over. Every layer with
+/// weights is shown to `adjust` before its bias is added. It may multiply the filters of the kernel by factors and set
+/// the bias, and returns the factors.
 pub(super) fn run(draft: &mut Draft, run: u64, mut adjust: impl FnMut(Layer) -> Vec<f32>) -> Vec<Range> {
     let mut readers_left = vec![0_usize; draft.tensors.len()];
     draft.ops.iter().flat_map(DraftOp::inputs).for_each(|tensor| readers_left[tensor.index()] += 1);

@@ -2,8 +2,8 @@
 //!
 //! Two genotypes were published: `v2`, found by the second-order search and used for the results, and `v1` of the
 //! first-order search. For CIFAR, 20 cells of 36 filters on a 3x3 convolution; for `ImageNet`, 14 cells of 48 filters
-//! on three strided convolutions (530 M multiply-accumulates come out, where the paper says 574 M). Reduction cells stand at one third and two thirds. The auxiliary heads, which only
-//! training uses, are left out.
+//! on three strided convolutions (530 M multiply-accumulates come out, where the paper says 574 M). Reduction cells
+//! stand at one third and two thirds. The auxiliary heads, which only training uses, are left out.
 
 use super::operation::Operation::{AveragePool, Dilated, MaxPool, Separable, Skip};
 use super::stack::{self, Kind, Plan};

@@ -1,4 +1,5 @@
-//! The search over variants is a list: what was tried is what the list says, and nothing that was tried is better than what was taken.
+//! The search over variants is a list: what was tried is what the list says, and nothing that was tried is better than
+//! what was taken.
 
 use serenity::pipeline::{Attempt, Channels, Need, NoPlan, variants};
 use serenity::runtimes::{Kernels, MemoryModel};

@@ -1,4 +1,5 @@
-//! The checker's own planners against those of the pipeline: two texts of the same runtimes, equal to the byte on thousands of random graphs.
+//! The checker's own planners against those of the pipeline: two texts of the same runtimes, equal to the byte on
+//! thousands of random graphs.
 
 use serenity::check;
 use serenity::ir::{

@@ -22,7 +22,8 @@ pub(crate) const NETWORKS: &[&str] = &[
     "inception?resolution=32",
 ];
 
-/// The head that TFLM with its portable kernels needs for a planned model: of a plan for kernels of any kind, that may be less than what it says.
+/// The head that TFLM with its portable kernels needs for a planned model: of a plan for kernels of any kind, that may
+/// be less than what it says.
 pub(crate) fn portable_head(model: &Input, plan: &Plan) -> Option<u64> {
     let needs = needs_by_kernels(model, plan);
     needs.iter().find(|need| need.kernels == Kernels::Reference).map(|need| need.arena)

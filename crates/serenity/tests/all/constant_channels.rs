@@ -1,4 +1,5 @@
-//! Models without channels that are the same number everywhere: what they need, whether their plans can be checked, and whether TFLM agrees.
+//! Models without channels that are the same number everywhere: what they need, whether their plans can be checked, and
+//! whether TFLM agrees.
 
 use crate::common::portable_head;
 use serenity::pipeline::Need;
@@ -89,7 +90,8 @@ fn a_plan_that_says_otherwise_is_refuted() {
     assert!(!checked(&|channels| *channels = serde_json::Value::Null));
 }
 
-/// The whole arena of a 32-bit device with TFLM's portable kernels: as they come, with our order and places, and without constant channels as well.
+/// The whole arena of a 32-bit device with TFLM's portable kernels: as they come, with our order and places, and
+/// without constant channels as well.
 const NEEDS: &[(&str, [u64; 3])] = &[
     ("models/mlperf_tiny_vww_96_int8", [100_688, 63_840, 50_272]),
     ("models/mobilenet_v2_035_96_int8", [292_736, 182_144, 182_144]),

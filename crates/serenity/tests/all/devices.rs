@@ -1,4 +1,5 @@
-//! Several models on one device, judged by the outside: compilers make one program of them, which runs them in random order beside the same models alone.
+//! Several models on one device, judged by the outside: compilers make one program of them, which runs them in random
+//! order beside the same models alone.
 
 use crate::common::exported;
 use crate::emitted_c::{has, with};

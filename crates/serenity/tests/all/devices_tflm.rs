@@ -1,7 +1,8 @@
 //! Models that TFLM itself runs in the memories of a device, beside the same models in arenas of their own.
 //!
-//! This needs a build of TFLM: `SERENITY_TFLM` holds the flags with which a C++ program is compiled against it and linked with it. Without
-//! one, a compiler still reads the header, and a program asks the planner in it what TFLM would ask.
+//! This needs a build of TFLM: `SERENITY_TFLM` holds the flags with which a C++ program is compiled against it and
+//! linked with it. Without one, a compiler still reads the header, and a program asks the planner in it what TFLM would
+//! ask.
 //!
 //! For another processor, `SERENITY_TFLM_PREFIX` is what the names of its compilers begin with (`arm-linux-gnueabihf-`), and
 //! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
@@ -151,7 +152,8 @@ fn end_of(model: &Model, is_input: bool, index: usize) -> String {
     }
 }
 
-/// A program that runs the models of a device in rounds, each model in a round or not, and compares each with itself in an arena of its own.
+/// A program that runs the models of a device in rounds, each model in a round or not, and compares each with itself in
+/// an arena of its own.
 fn program(device: &Device, rounds: u32) -> String {
     let app = &device.app.name;
     let mut text = format!(
@@ -290,8 +292,8 @@ fn tflm_computes_the_same_in_two_memories() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// A chain of models: at once, by way of a model in C, and past others. Where there is room, nothing is copied between two that follow one
-/// another.
+/// A chain of models: at once, by way of a model in C, and past others. Where there is room, nothing is copied between
+/// two that follow one another.
 #[test]
 fn tflm_is_fed_by_what_ran_before() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! C without an interpreter, judged by the outside: compilers make programs of it, and TensorFlow Lite for Microcontrollers runs the model on the same inputs.
+//! C without an interpreter, judged by the outside: compilers make programs of it, and TensorFlow Lite for
+//! Microcontrollers runs the model on the same inputs.
 
 use crate::common::{NETWORKS, exported};
 use serenity::code::{check_covered, emit_c};
@@ -181,7 +182,8 @@ const COVERED: &[&str] = &[
     "quantize",
 ];
 
-/// Operators whose results have other scales and zero points than their operands: as TFLM computes them, whatever others compute, or refused.
+/// Operators whose results have other scales and zero points than their operands: as TFLM computes them, whatever
+/// others compute, or refused.
 #[test]
 fn operators_in_other_scales_compute_the_same_in_c_or_are_refused() {
     let Some(python) = python().filter(|_| has("cc")) else { return };
@@ -224,7 +226,8 @@ fn operators_in_other_scales_compute_the_same_in_c_or_are_refused() {
     }
 }
 
-/// Single layers whose result begins as little above what they read as the table allows, then 16 bytes nearer: refused, or, where the table is too careful, right as well.
+/// Single layers whose result begins as little above what they read as the table allows, then 16 bytes nearer: refused,
+/// or, where the table is too careful, right as well.
 #[test]
 fn layers_go_from_back_to_front_where_their_result_begins_above() {
     let Some(python) = python().filter(|_| has("cc")) else { return };
@@ -449,7 +452,8 @@ fn calls_of_cmsis_nn_compute_the_same() {
     assert!(error.contains("write this again with --kernels cmsis-nn"), "{error}");
 }
 
-/// Static memory, stack and flash of the models that others publish figures for, with loops: arena at most, and what a Cortex-M4 needs at -Os.
+/// Static memory, stack and flash of the models that others publish figures for, with loops: arena at most, and what a
+/// Cortex-M4 needs at -Os.
 #[test]
 fn memory_is_what_was_promised() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Layers by chance in emitted C: packed weights, borders, single roundings, both directions, results as close to what they are made from as the table allows. Judged by sums of products and two roundings
-//! written once more here, on this computer under the sanitisers and on an emulated core with DSP instructions.
+//! Layers by chance in emitted C: packed weights, borders, single roundings, both directions, results as close to what
+//! they are made from as the table allows. Judged by sums of products and two roundings written once more here, on this
+//! computer under the sanitisers and on an emulated core with DSP instructions.
 
 use crate::emitted_c::{BOARDS, has, on, with};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Streams: the beginning of networks row by row, pushed or with the whole input in memory, judged by TFLM; and their rings, tampered with, judged by numbers.
+//! Streams: the beginning of networks row by row, pushed or with the whole input in memory, judged by TFLM; and their
+//! rings, tampered with, judged by numbers.
 
 use crate::emitted_c::{has, with};
 use crate::random_networks::{EQUAL, Random, network, reason, tally};

@@ -1,7 +1,7 @@
 //! The exact engine against the definition, with every rule on and with each one off.
 //!
-//! The definition is the best of all orders, one by one; for graphs with too many orders it is plain dynamic programming over all sets of executed
-//! ops, which `optimality.rs` compares with the former.
+//! The definition is the best of all orders, one by one; for graphs with too many orders it is plain dynamic
+//! programming over all sets of executed ops, which `optimality.rs` compares with the former.
 
 use serenity::ir::OpId;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};

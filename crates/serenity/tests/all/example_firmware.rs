@@ -1,4 +1,5 @@
-//! `examples/firmware` as its reader uses it: emit, `make`, `make run` in an emulator, and a link that fails if the model does not fit.
+//! `examples/firmware` as its reader uses it: emit, `make`, `make run` in an emulator, and a link that fails if the
+//! model does not fit.
 
 use crate::common::exported;
 use crate::emitted_c::{emitted, has};

@@ -1,4 +1,5 @@
-//! A model that takes and gives floats, made of one that takes and gives whole numbers: converted at both ends, as converters do it by default.
+//! A model that takes and gives floats, made of one that takes and gives whole numbers: converted at both ends, as
+//! converters do it by default.
 
 use serenity::ir::ElementType;
 use serenity::tflite::{Model, NewOptions, NewTensor, OperatorSource};

@@ -1,4 +1,5 @@
-//! Judged by TensorFlow Lite for Microcontrollers itself: models that come with a plan of the arena that somebody else wrote, and models that leave nothing to plan.
+//! Judged by TensorFlow Lite for Microcontrollers itself: models that come with a plan of the arena that somebody else
+//! wrote, and models that leave nothing to plan.
 
 use serenity::ir::{ElementType, GraphBuilder, Model as NewModel, Tensor};
 use serenity::runtimes::{Kernels, MemoryModel};

@@ -1,4 +1,5 @@
-//! Models that take and give whole numbers instead of floats: what they need, whether their plans can be checked, and whether the runtimes agree.
+//! Models that take and give whole numbers instead of floats: what they need, whether their plans can be checked, and
+//! whether the runtimes agree.
 
 use crate::common::portable_head;
 use crate::float_io::with_float_io;
@@ -144,7 +145,8 @@ fn the_runtimes_agree() {
     }
 }
 
-/// Real models that take floats to convert them, with what the head of TFLM's arena must not exceed without loops and with, on the portable kernels.
+/// Real models that take floats to convert them, with what the head of TFLM's arena must not exceed without loops and
+/// with, on the portable kernels.
 const REAL: [(&str, usize, [u64; 2]); 2] = [
     ("blazeface_front_128_int8.tflite", 3, [327_680, 75_328]),
     ("face_landmark_192_int8.tflite", 3, [442_368, 137_440]),

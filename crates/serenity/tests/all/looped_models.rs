@@ -1,4 +1,5 @@
-//! Real networks with windows as loops, judged by the outside: TensorFlow Lite for Microcontrollers and LiteRT run every model before and after.
+//! Real networks with windows as loops, judged by the outside: TensorFlow Lite for Microcontrollers and LiteRT run
+//! every model before and after.
 
 use crate::common::{exported, portable_head};
 use serenity::ir::{Graph, OpId};
@@ -10,8 +11,10 @@ use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimiz
 use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, is_slow, on_all_cores, sample, shared, shared_files};
 use std::path::{Path, PathBuf};
 
-/// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
-/// with: with as many multiplications more, a longer search, and nothing but the head in mind. The whole arena decides between plans, so a head may be larger where less persists besides it.
+/// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any
+/// kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began with: with
+/// as many multiplications more, a longer search, and nothing but the head in mind. The whole arena decides between
+/// plans, so a head may be larger where less persists besides it.
 const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-a", [263_568, 261_776]),    // 317,728
     ("swiftnet-a_int8", [69_040, 65_456]), // 80,352 and 77,088
@@ -30,8 +33,9 @@ const MOST: &[(&str, [u64; 2])] = &[
     ("hand_recrop", [808_000, 787_488]),              // 814,160 and 787,488
 ];
 
-/// Of models that have many constant channels: the most bytes of the whole arena of a 32-bit device, which decides between plans. Without these channels less of it persists, and the head may take a little more
-/// of what that leaves; with them it must stay as small as it was.
+/// Of models that have many constant channels: the most bytes of the whole arena of a 32-bit device, which decides
+/// between plans. Without these channels less of it persists, and the head may take a little more of what that leaves;
+/// with them it must stay as small as it was.
 const MOST_IN_ALL: &[(&str, [u64; 2])] = &[("mlperf_tiny_vww_96_int8", [48_496, 43_488])];
 
 /// Models that take seconds to optimise.
@@ -191,7 +195,8 @@ fn loops_compute_the_same_in_the_memory_that_is_predicted() {
             100.0 * extra as f64 / macs.max(1) as f64,
         );
     }
-    // Whose outputs they must be, by its place among all files: those of the model as it came or, if rewrites round, of one that has the same without loops. Those may be for kernels of any kind.
+    // Whose outputs they must be, by its place among all files: those of the model as it came or, if rewrites round, of
+    // one that has the same without loops. Those may be for kernels of any kind.
     let model_of = |one: &Tried| {
         let same = |other: &Tried| other.model == one.model && other.rewrites(false) == one.rewrites(true);
         let of_rewritten = |at: usize| models.len() + 2 * at;
@@ -246,7 +251,8 @@ fn heads_of_models_with_all_their_channels_stay_as_small() {
     }
 }
 
-/// Paddings only move rows: a window of three convolutions with two paddings between them is not too wide to be computed in stripes.
+/// Paddings only move rows: a window of three convolutions with two paddings between them is not too wide to be
+/// computed in stripes.
 #[test]
 fn paddings_inside_a_window_add_nothing_to_its_halo() {
     for path in collected(&["ultraface_rfb_320_tf"]) {
@@ -274,7 +280,8 @@ fn whole(input: &Input, options: &Options, loops: Option<Loops>) -> (Optimized, 
     (best, need)
 }
 
-/// Asking for loops never makes the whole arena larger: of all models of the collection if `SERENITY_SLOW` is set, otherwise of a few that are quick.
+/// Asking for loops never makes the whole arena larger: of all models of the collection if `SERENITY_SLOW` is set,
+/// otherwise of a few that are quick.
 #[test]
 fn loops_never_enlarge_the_whole_arena() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,8 @@
-//! Random windows of random networks, forced into loops: followed by the checker, and run by TensorFlow Lite for Microcontrollers.
+//! Random windows of random networks, forced into loops: followed by the checker, and run by TensorFlow Lite for
+//! Microcontrollers.
 //!
-//! Whether a loop is worth it is not asked here. Every file must compute what the network did, bit for bit, in the arena that its plan says.
+//! Whether a loop is worth it is not asked here. Every file must compute what the network did, bit for bit, in the
+//! arena that its plan says.
 
 use crate::random_networks::{Random, network};
 use serde_json::json;
@@ -75,7 +77,8 @@ fn orders(graphs: &[Graph]) -> Vec<Vec<OpId>> {
     graphs.iter().map(Graph::file_order).collect()
 }
 
-/// Writes the model with loops and a plan for the kernels, and tells what that needs with the portable ones; or what the checker has against it.
+/// Writes the model with loops and a plan for the kernels, and tells what that needs with the portable ones; or what
+/// the checker has against it.
 fn write(original: &Arc<dyn ModelFile>, looped: &Looped, kernels: Kernels, to: &Path) -> Result<u64, String> {
     let model = original.looped(looped).map_err(|error| error.to_string())?;
     let (before, after): (Vec<&Graph>, Vec<&Graph>) =
@@ -242,8 +245,9 @@ fn convolutions(count: usize) -> Graph {
     graph.build().unwrap()
 }
 
-/// Of a deep window, lines carry a few rows each, and every one gets new rows in turn. The room for these is the same for all, not one behind each: with `step` new rows in each of `count - 1` lines that
-/// would be so many times `step` rows.
+/// Of a deep window, lines carry a few rows each, and every one gets new rows in turn. The room for these is the same
+/// for all, not one behind each: with `step` new rows in each of `count - 1` lines that would be so many times `step`
+/// rows.
 #[test]
 fn lines_have_room_for_new_rows_in_common() {
     let (count, step) = (10, 8);

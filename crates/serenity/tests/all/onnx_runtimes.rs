@@ -64,7 +64,8 @@ fn optimized(path: &Path, order: OrtOrder, folder: &Path) -> Case {
     Case { name, input, plan, before: path.to_owned(), after: is_changed.then_some(after) }
 }
 
-/// Did the nodes run in the order that the plan says? Nodes without a name, and those that ONNX Runtime copies, cannot be told; then it is yes.
+/// Did the nodes run in the order that the plan says? Nodes without a name, and those that ONNX Runtime copies, cannot
+/// be told; then it is yes.
 fn ran_as_planned(case: &Case, seen: &[String]) -> bool {
     let op_name = |&op: &serenity::ir::OpId| case.input.graph().op(op).name.as_str();
     let planned: Vec<&str> = case.plan.order.iter().map(op_name).collect();

@@ -1,4 +1,5 @@
-//! Plans for whole networks, held against replayed kernels: those that the checker sees, and every overlap that the planner may choose.
+//! Plans for whole networks, held against replayed kernels: those that the checker sees, and every overlap that the
+//! planner may choose.
 
 use crate::common::{NETWORKS, exported};
 use serenity::check::{Verdict, peak, replay};
@@ -30,7 +31,8 @@ fn real() -> Vec<(String, Input)> {
     paths.into_iter().map(named).collect()
 }
 
-/// What the table allows, at the closest: every bit of it must be safe. How many pairs, and how many of them 16 bytes closer are refused.
+/// What the table allows, at the closest: every bit of it must be safe. How many pairs, and how many of them 16 bytes
+/// closer are refused.
 fn closest(name: &str, graph: &Graph, kernels: Kernels) -> (usize, usize) {
     let (mut pairs, mut refused) = (0, 0);
     for op in graph.op_ids() {

@@ -216,7 +216,8 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
         assert!(rewritten < ordered, "{name}");
         let after = folder.join(format!("{name} for {model:?}.tflite"));
         std::fs::write(&after, planned_model(&new, &plan).unwrap()).unwrap();
-        // A second time there is mostly nothing left to do. The search is no proof, so where it starts from matters; but it never does harm.
+        // A second time there is mostly nothing left to do. The search is no proof, so where it starts from matters;
+        // but it never does harm.
         let again = optimize(&load(after.to_str().unwrap()).unwrap(), &options).unwrap().plan;
         let has_more = !again.rewrites.is_empty();
         assert!(again.after.needs() <= rewritten, "{name}");

@@ -48,7 +48,8 @@ fn file_order_and_kahn_are_reproduced_exactly() {
     }
 }
 
-/// With little memory, so that it ends at the same state on every machine: `serenity schedule --algorithm dp --time-limit 60` goes further.
+/// With little memory, so that it ends at the same state on every machine: `serenity schedule --algorithm dp
+/// --time-limit 60` goes further.
 #[test]
 fn dynamic_programming_reproduces_the_optima_it_reaches() {
     let mut finished = 0;

@@ -1,5 +1,5 @@
-//! Graphs that state what their kernels allow, against all orders, all choices of what is written over what and all placements, counted by the definition in docs/FORMATS.md ('What kernels allow') and by nothing of the
-//! program.
+//! Graphs that state what their kernels allow, against all orders, all choices of what is written over what and all
+//! placements, counted by the definition in docs/FORMATS.md ('What kernels allow') and by nothing of the program.
 
 use serde_json::{Value, json};
 use serenity::arena::{Options as PlaceOptions, Proof as PlaceProof, place};
@@ -134,7 +134,8 @@ impl Run<'_> {
         self.time.iter().zip(&self.net.ops).filter(move |(_, op)| reads(op)).map(|(&time, _)| time)
     }
 
-    /// The first and the last step at which the memory of a tensor is in use; -1 before the first op. `None` for what has none, or is never needed.
+    /// The first and the last step at which the memory of a tensor is in use; -1 before the first op. `None` for what
+    /// has none, or is never needed.
     fn life(&self, memory: usize) -> Option<(i64, i64)> {
         let maker = self.net.ops.iter().position(|op| op.outputs.contains(&memory));
         let first = maker.map_or(-1, |op| self.time[op] as i64);
@@ -147,7 +148,8 @@ impl Run<'_> {
         Some((first, if self.is_wanted(memory) { end } else { last.unwrap_or(first) }))
     }
 
-    /// What an op may write over what when it runs: outputs, and memory of one size that it reads by one name, and that nobody needs after it.
+    /// What an op may write over what when it runs: outputs, and memory of one size that it reads by one name, and that
+    /// nobody needs after it.
     fn may_write(&self, op: usize) -> Pairs {
         let Op { inputs, in_place, .. } = &self.net.ops[op];
         let allowed = |&(y, x): &(usize, usize)| {

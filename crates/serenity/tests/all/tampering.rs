@@ -1,5 +1,6 @@
-//! Every field of a plan, changed one at a time: each change is refused, or said not to be verified, or the field is one that claims nothing, or what the plan says
-//! then is true all the same, by the count of the pipeline (which shares no code with the checker).
+//! Every field of a plan, changed one at a time: each change is refused, or said not to be verified, or the field is
+//! one that claims nothing, or what the plan says then is true all the same, by the count of the pipeline (which shares
+//! no code with the checker).
 
 use crate::fuzzed::targets::truth::is_true;
 use serde_json::{Value, json};
@@ -346,8 +347,9 @@ fn every_change_of_loops_is_refused() {
             if path[0] != "loops" || is_refused(&plan) {
                 continue;
             }
-            // Windows are found in the order of the model, however they are listed; with lines carried, all that enters the first op is cut into stripes; and
-            // other orders may do as well, for which all figures are counted again.
+            // Windows are found in the order of the model, however they are listed; with lines carried, all that enters
+            // the first op is cut into stripes; and other orders may do as well, for which all figures are counted
+            // again.
             let is_harmless = what.contains("swapped") || path.last().is_some_and(|field| field == "enters");
             if !is_harmless {
                 accepted.push(format!("{}: {what}", path.join(".")));

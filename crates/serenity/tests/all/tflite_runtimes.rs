@@ -35,7 +35,8 @@ struct Optimized {
     file: Option<PathBuf>,
 }
 
-/// Optimises a model and writes the result beside the others. Where it is planned it is rewritten too, as the command does by default.
+/// Optimises a model and writes the result beside the others. Where it is planned it is rewritten too, as the command
+/// does by default.
 fn optimized(model: usize, path: &Path, how: &'static str, options: &Options, folder: &Path) -> Optimized {
     let input = load(path.to_str().unwrap()).unwrap();
     let rewrites = if options.plan_arena { Rewrites::All } else { Rewrites::None };

@@ -76,8 +76,8 @@ fn what_holds_for_any_kernels_holds_for_each_set() {
     assert!(input.tail(MemoryModel::Litert).is_none());
 }
 
-/// CMSIS-NN runs a dense layer whose result has more than two sides as a convolution. The scales of its channels are scratch, which the head holds, and were kept by releases until 2024, for which
-/// the margin is.
+/// CMSIS-NN runs a dense layer whose result has more than two sides as a convolution. The scales of its channels are
+/// scratch, which the head holds, and were kept by releases until 2024, for which the margin is.
 #[test]
 fn scales_of_dense_layers_that_are_scratch_are_not_kept_as_well() {
     let int8 = |name: &str, shape: &[u64]| {
@@ -117,8 +117,9 @@ fn scales_of_dense_layers_that_are_scratch_are_not_kept_as_well() {
     assert!(convolution.margin(4096) >= product.margin(4096) + 2 * 4 * 256 - 16);
 }
 
-/// What TFLM of 2026 keeps on a core of 32 bits, with the portable kernels, CMSIS-NN, ESP-NN in C and that for the ESP32-S3, and what we say more: it has shorter options of dense layers than the
-/// release at hand, and other tables of resource variables.
+/// What TFLM of 2026 keeps on a core of 32 bits, with the portable kernels, CMSIS-NN, ESP-NN in C and that for the
+/// ESP32-S3, and what we say more: it has shorter options of dense layers than the release at hand, and other tables of
+/// resource variables.
 const ARM32: &[(&str, [u64; 4], u64)] = &[
     ("tflm_mnist_lstm_int8", [1_692, 2_572, 1_692, 1_692], 16),
     ("mlperf_tiny_kws_int8", [6_780, 6_828, 6_780, 6_812], 16),

@@ -122,10 +122,12 @@ fn a_carry_that_is_written_over_is_lost() {
     assert_eq!(faults(2, "kept", 512), NONE);
     assert_eq!(faults(2, "c", 512), NONE);
     assert_eq!(faults(0, "c1", 512), NONE);
-    // Where the stripes of the picture lie, it is gone before it is read; the output may lie there, since it is not read meanwhile.
+    // Where the stripes of the picture lie, it is gone before it is read; the output may lie there, since it is not
+    // read meanwhile.
     assert_eq!(faults(2, "c", 128).len(), 1);
     assert_eq!(faults(0, "c1", 128), NONE);
-    // Two rows of a buffer may stay where they are or be copied one row down, since the one kernel that there is reads and writes upwards; not one row up.
+    // Two rows of a buffer may stay where they are or be copied one row down, since the one kernel that there is reads
+    // and writes upwards; not one row up.
     assert_eq!(faults(2, "kept", 192), NONE);
     assert_eq!(faults(2, "kept", 200), NONE);
     assert_eq!(faults(2, "kept", 208).len(), 1);

@@ -53,8 +53,8 @@ fn what_the_table_allows_is_safe_and_sixteen_bytes_less_is_refused() {
             println!(
                 "{kind}, {name}: 16 bytes less refused in {refused} of {tried}, 1 byte less in {tight} of {apart}"
             );
-            // Where nothing is asked for, reads may be far ahead. Where a distance is, a block may once in a while fall onto itself, or all
-            // may be read before it is reached.
+            // Where nothing is asked for, reads may be far ahead. Where a distance is, a block may once in a while fall
+            // onto itself, or all may be read before it is reached.
             if tried > 0 && !NEVER_TOO_CLOSE.contains(&kind) {
                 assert!(refused * 10 >= tried * 7 && tight * 10 >= apart * 9, "{kind}, {name}");
             }

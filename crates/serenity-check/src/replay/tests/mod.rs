@@ -1,5 +1,5 @@
-//! Three descriptions of each kernel against each other, on random small shapes: the planner's table of distances, the replay, and the kernel
-//! played element by element and judged byte by byte.
+//! Three descriptions of each kernel against each other, on random small shapes: the planner's table of distances, the
+//! replay, and the kernel played element by element and judged byte by byte.
 
 mod control;
 mod copying;

@@ -131,8 +131,9 @@ fn convolutions() {
     }
 }
 
-/// What emitted C does from back to front: pixels from the last to the first, up to four channels at a time, all that they are made of read before they are written. Is any byte lost with the output so far
-/// above the input? Channels are in groups as in [`convolution_trace`].
+/// What emitted C does from back to front: pixels from the last to the first, up to four channels at a time, all that
+/// they are made of read before they are written. Is any byte lost with the output so far above the input? Channels are
+/// in groups as in [`convolution_trace`].
 fn loses_backwards(window: &Window, groups: i64, reads: i64, writes: i64, above: i64) -> bool {
     let (channels, mut written) = (groups * writes, BTreeSet::new());
     window.pixels().iter().rev().any(|(pixel, under)| {
@@ -190,7 +191,8 @@ fn emitted_convolutions_from_back_to_front() {
             wrong += u32::from(is_lost(distance - 1));
         }
     }
-    // A byte nearer is refused, but for windows with holes, or that leave out the last places. And it is wrong, but for pixels of up to four channels, which are read before they are written.
+    // A byte nearer is refused, but for windows with holes, or that leave out the last places. And it is wrong, but for
+    // pixels of up to four channels, which are read before they are written.
     assert!(apart > 200 && refused * 10 >= apart * 7 && wrong * 3 > apart, "{apart}, {refused}, {wrong}");
 }
 

@@ -1,7 +1,8 @@
 //! An `.onnx` model without channels that are constant or never read.
 //!
-//! Channels are the second dimension. Sums of whole numbers are those of `QLinearConv`. Where a model quantises and yet sums real numbers (`DequantizeLinear`, `Conv`,
-//! `QuantizeLinear`), a session may do either. A last bit of a real sum may become a whole step there, so that zeros are left out of short sums only.
+//! Channels are the second dimension. Sums of whole numbers are those of `QLinearConv`. Where a model quantises and yet
+//! sums real numbers (`DequantizeLinear`, `Conv`, `QuantizeLinear`), a session may do either. A last bit of a real sum
+//! may become a whole step there, so that zeros are left out of short sums only.
 
 mod constants;
 mod steps;

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// How far kernels may be off when they convert numbers, in steps of the result.
 const SLACK: f64 = 1.0 / 128.0;
 
-/// Real sums of so many terms ONNX Runtime adds up one by one, so that leaving out zeros changes no bit: its products of matrices come in panels of 128 terms.
+/// Real sums of so many terms ONNX Runtime adds up one by one, so that leaving out zeros changes no bit: its products
+/// of matrices come in panels of 128 terms.
 const MOST_TERMS: u64 = 128;
 
 /// What is read of a graph.

@@ -25,7 +25,8 @@ struct Smaller {
 }
 
 impl Cuts<'_> {
-    /// Puts smaller constants in the place of the old ones; the operators that read them. A constant that others read as well stays, and gets a smaller one beside it.
+    /// Puts smaller constants in the place of the old ones; the operators that read them. A constant that others read
+    /// as well stays, and gets a smaller one beside it.
     pub(super) fn make(
         &self,
         operands: &[Vec<Operand>],

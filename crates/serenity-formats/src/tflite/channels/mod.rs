@@ -1,7 +1,8 @@
 //! A `.tflite` model without channels that are constant or never read.
 //!
-//! [`steps`] tells what each operator does with channels, [`constants`] reads the weights that decide it, and [`cut`] makes the smaller constants. Operators stay as they
-//! are, and so do the numbers of tensors: some have fewer channels. Inputs and outputs keep their shapes.
+//! [`steps`] tells what each operator does with channels, [`constants`] reads the weights that decide it, and [`cut`]
+//! makes the smaller constants. Operators stay as they are, and so do the numbers of tensors: some have fewer channels.
+//! Inputs and outputs keep their shapes.
 
 mod constants;
 mod cut;
@@ -64,7 +65,8 @@ fn resized(old: &FileTensor, channels: usize) -> NewTensor {
     }
 }
 
-/// Is the new model the old one, but for channels? That it was written as asked for was seen to when it was; this asks for the graph that was read from it.
+/// Is the new model the old one, but for channels? That it was written as asked for was seen to when it was; this asks
+/// for the graph that was read from it.
 fn check(old: &Model, new: &Model, narrowing: &Narrowing) -> Result<(), Error> {
     let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
     let (old, new) = (&old.graphs()[MAIN], &new.graphs()[MAIN]);

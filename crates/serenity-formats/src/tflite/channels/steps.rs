@@ -9,7 +9,8 @@ use serenity_rewrite::constant_channels::{
 };
 use serenity_tflite::{FileOperator, FileTensor, Model, Storage, SubGraph};
 
-/// How far kernels may be off when they add two numbers or scale one, in steps of the result, beside what is lost when the steps of the operands are larger.
+/// How far kernels may be off when they add two numbers or scale one, in steps of the result, beside what is lost when
+/// the steps of the operands are larger.
 const SLACK: f64 = 1.0 / 128.0;
 
 /// A constant operand that becomes smaller when channels go.
@@ -44,7 +45,8 @@ pub(super) struct Reader<'m> {
 impl<'m> Reader<'m> {
     pub(super) fn new(model: &'m Model) -> Self {
         let main = &model.sub_graphs()[MAIN];
-        // A shape costs nothing to write, so a file could claim more channels than there is memory for. Weights for as many would not fit into it.
+        // A shape costs nothing to write, so a file could claim more channels than there is memory for. Weights for as
+        // many would not fit into it.
         let mut left = model.bytes().len() as u64;
         let numbers = main.tensors().iter().map(|tensor| {
             let followed = numbers(tensor)?;

@@ -116,7 +116,8 @@ impl Net {
         self.shapes[tensor.index()]
     }
 
-    /// Weights of so many results, each of so many terms, of which some are zero as a whole; and channels of which no result reads anything.
+    /// Weights of so many results, each of so many terms, of which some are zero as a whole; and channels of which no
+    /// result reads anything.
     fn weights(&mut self, results: u64, terms: u64, inputs: u64) -> (Vec<i8>, Vec<i32>) {
         let unread: Vec<bool> = (0..inputs).map(|_| self.draw.once_in(8)).collect();
         let (mut weights, mut bias) = (Vec::new(), Vec::new());

@@ -115,7 +115,8 @@ impl Searched {
 }
 
 /// Searches for the rewrites of `options` with which a planned model needs less; `wanted` are all that the caller
-/// permits. `for_any` is what was found for any kernels, if these are others: the search begins with it. A file that cannot be changed without loss is no error: nothing is rewritten then.
+/// permits. `for_any` is what was found for any kernels, if these are others: the search begins with it. A file that
+/// cannot be changed without loss is no error: nothing is rewritten then.
 pub(crate) fn search_rewrites(
     as_it_is: &Optimized,
     options: &Options,

@@ -35,9 +35,9 @@ fn what_is_found_and_made_of_it_is_always_the_same() {
 
 /// In a model to which all patches were applied, rules find next to nothing more. What they still find:
 ///
-/// - sums: the chain that was made of a sum, or of partial results, is a sum of as many terms. Adding them in the order in which they come makes the same ops
-///   again.
-///   again. Where a sum added up partial results, they are terms of that sum now.
+/// - sums: the chain that was made of a sum, or of partial results, is a sum of as many terms. Adding them in the order
+///   in which they come makes the same ops again. again. Where a sum added up partial results, they are terms of that
+///   sum now.
 /// - pieces that are themselves concatenations along another axis: what reads a piece can be divided again, along that axis.
 #[test]
 fn a_rewritten_model_is_finished() {

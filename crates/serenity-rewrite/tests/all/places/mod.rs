@@ -1,5 +1,5 @@
-//! Where rules propose something, and for each condition, that they do not where it alone fails; and what becomes of the graph then. Graphs are drawn by hand, as
-//! readers of files describe them.
+//! Where rules propose something, and for each condition, that they do not where it alone fails; and what becomes of
+//! the graph then. Graphs are drawn by hand, as readers of files describe them.
 
 #![allow(clippy::needless_pass_by_value, reason = "attributes are written where they are used")]
 

@@ -1,7 +1,7 @@
 //! What the kernels that call CMSIS-NN allow, on cores with the DSP extension; all others are the portable ones.
 //!
-//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: others overlap what they
-//! may with any kernels where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
+//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at:
+//! others overlap what they may with any kernels where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
 
 use super::safe::{Pair, Safe};
 use super::{any, copies, elementwise, reference, windows};
@@ -43,9 +43,10 @@ fn of_bytes(call: &Call) -> Option<Vec<Pair>> {
     }
 }
 
-/// The inputs of two pixels are gathered into columns before the first of them is written, so reads are ahead of those of the portable
-/// kernel. 1x1 convolutions are matrix products that go through the whole input for every few output channels; one along a single row may be one too;
-/// grouped ones go through all of it for every group; those with filters of 4 bits were not looked at.
+/// The inputs of two pixels are gathered into columns before the first of them is written, so reads are ahead of those
+/// of the portable kernel. 1x1 convolutions are matrix products that go through the whole input for every few output
+/// channels; one along a single row may be one too; grouped ones go through all of it for every group; those with
+/// filters of 4 bits were not looked at.
 fn convolution(call: &Call) -> Option<Vec<Pair>> {
     let (input, _) = call.input_and_output(0)?;
     let [_, height, _, depth] = input.dims()?;
@@ -56,8 +57,8 @@ fn convolution(call: &Call) -> Option<Vec<Pair>> {
     is_gathered.then(|| windows::convolution(call))?
 }
 
-/// Four channels are read, then four written, or all of a pixel; otherwise as in the portable kernel. With several output channels for an
-/// input channel, there are further ways that were not looked at.
+/// Four channels are read, then four written, or all of a pixel; otherwise as in the portable kernel. With several
+/// output channels for an input channel, there are further ways that were not looked at.
 fn depthwise_convolution(call: &Call) -> Option<Vec<Pair>> {
     let (input, output) = call.input_and_output(0)?;
     let is_one_to_one = input.depth() == output.depth() && has_byte_filter(call);
@@ -68,8 +69,8 @@ fn has_byte_filter(call: &Call) -> bool {
     call.dtype(1) == Some(ElementType::Int8)
 }
 
-/// The first pixel under the window is copied to the output, then replaced by larger ones: a pixel is written before most of what it is made from
-/// is read.
+/// The first pixel under the window is copied to the output, then replaced by larger ones: a pixel is written before
+/// most of what it is made from is read.
 fn max_pool(call: &Call) -> Option<Vec<Pair>> {
     let (_, output) = call.input_and_output(0)?;
     Some(further(windows::pool(call)?, output.depth() * output.item))

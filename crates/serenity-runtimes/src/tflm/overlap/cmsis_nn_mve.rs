@@ -1,7 +1,9 @@
-//! What the kernels that call CMSIS-NN allow on cores with vectors: what they allow on others, but for depthwise convolutions of many channels.
+//! What the kernels that call CMSIS-NN allow on cores with vectors: what they allow on others, but for depthwise
+//! convolutions of many channels.
 //!
-//! Columns of four pixels are gathered before the first of them is written, sums and products are vectors that are read, then written, and pools take 16 channels
-//! of a pixel at a time: no read is later than where it counts on other cores.
+//! Columns of four pixels are gathered before the first of them is written, sums and products are vectors that are
+//! read, then written, and pools take 16 channels of a pixel at a time: no read is later than where it counts on other
+//! cores.
 
 use super::cmsis_nn;
 use super::safe::{Pair, Safe};
@@ -16,8 +18,9 @@ pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     Some(if is_in_blocks { in_blocks(pairs) } else { pairs })
 }
 
-/// All pixels of the first block of channels are written before any of the next is read. The least safe distance is a whole number of pixels, so that bytes of one channel lie
-/// over bytes of that channel alone, and blocks do not meet. At other distances they would.
+/// All pixels of the first block of channels are written before any of the next is read. The least safe distance is a
+/// whole number of pixels, so that bytes of one channel lie over bytes of that channel alone, and blocks do not meet.
+/// At other distances they would.
 fn in_blocks(pairs: Vec<Pair>) -> Vec<Pair> {
     let just_there = |safe: Safe| Safe { exactly: safe.at_least, at_least: None, backwards: None };
     pairs.into_iter().map(|pair| Pair { safe: just_there(pair.safe), ..pair }).collect()

@@ -9,8 +9,8 @@ pub(super) fn reshape(call: &Call) -> Option<Vec<Pair>> {
     (input.count == output.count).then(|| Safe::exactly(0).of_operand(0))
 }
 
-/// The portable kernel writes the output from front to back, element by element: the padding value, or the next of the input. The input
-/// falls behind with every padding, so its last element decides.
+/// The portable kernel writes the output from front to back, element by element: the padding value, or the next of the
+/// input. The input falls behind with every padding, so its last element decides.
 pub(super) fn pad(call: &Call) -> Option<Vec<Pair>> {
     let (input, output) = call.moved(0)?;
     let paddings = call.values(1)?;
@@ -33,9 +33,10 @@ pub(super) fn pad(call: &Call) -> Option<Vec<Pair>> {
     Some(Safe::at_least(lead).of_operand(0))
 }
 
-/// The kernel copies a block of each operand in turn, and so on until all are through. An operand may begin no earlier than where the copy of its
-/// last block ends, less what lies before that block in the operand. If there is but one block an operand, it may also lie where it
-/// ends up: that block is then copied onto itself, and the others go elsewhere.
+/// The kernel copies a block of each operand in turn, and so on until all are through. An operand may begin no earlier
+/// than where the copy of its last block ends, less what lies before that block in the operand. If there is but one
+/// block an operand, it may also lie where it ends up: that block is then copied onto itself, and the others go
+/// elsewhere.
 pub(super) fn concatenation(call: &Call) -> Option<Vec<Pair>> {
     let output = call.only_result()?;
     let axis = call.axis(output.shape.len())?;
@@ -75,7 +76,8 @@ pub(super) fn slice(call: &Call) -> Option<Vec<Pair>> {
     is_inside(&input, &output, &vec![1; input.shape.len()]).then(|| Safe::at_least(0).of_operand(0))
 }
 
-/// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go another way.
+/// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go
+/// another way.
 pub(super) fn strided_slice(call: &Call) -> Option<Vec<Pair>> {
     let (input, output) = call.moved(0)?;
     let strides = call.values(3).filter(|strides| strides.len() == input.shape.len())?;
@@ -103,7 +105,8 @@ fn is_inside(input: &Layout, output: &Layout, strides: &[i64]) -> bool {
     input.shape.len() == output.shape.len() && sides().all(fits)
 }
 
-/// The kernel reads the input once, from front to back, and hands each element to one of the outputs. So none of these is ever ahead.
+/// The kernel reads the input once, from front to back, and hands each element to one of the outputs. So none of these
+/// is ever ahead.
 pub(super) fn split(call: &Call, operand: usize) -> Option<Vec<Pair>> {
     let input = call.operand(operand)?;
     let safe = Safe::at_least(0);

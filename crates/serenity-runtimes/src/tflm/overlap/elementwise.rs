@@ -4,7 +4,8 @@ use super::safe::{Pair, Safe, walk};
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, Layout};
 
-/// How many operands an element-wise operator has that any kernels run in place, if none of them is broadcast; `None` if it is another.
+/// How many operands an element-wise operator has that any kernels run in place, if none of them is broadcast; `None`
+/// if it is another.
 pub(super) fn operands_read_once(operator: Operator) -> Option<usize> {
     match operator {
         RELU | RELU6 | RELU_N1_TO_1 | RELU_0_TO_1 | LEAKY_RELU | ELU | HARD_SWISH | LOGISTIC | TANH | ABS
@@ -14,8 +15,9 @@ pub(super) fn operands_read_once(operator: Operator) -> Option<usize> {
     }
 }
 
-/// How many operands an element-wise operator has in the portable kernels; `None` if it is another. `SOFTMAX` passes over a row several times,
-/// but writes an element no earlier than in the last pass that reads it, and reads nothing before that element again.
+/// How many operands an element-wise operator has in the portable kernels; `None` if it is another. `SOFTMAX` passes
+/// over a row several times, but writes an element no earlier than in the last pass that reads it, and reads nothing
+/// before that element again.
 pub(super) fn operands(operator: Operator) -> Option<usize> {
     operands_read_once(operator).or(match operator {
         QUANTIZE | DEQUANTIZE | CAST | SOFTMAX | EXP | LOG | SQRT | RSQRT | SIN | COS | LOGICAL_NOT => {
@@ -33,9 +35,9 @@ pub(super) fn in_place(call: &Call, operands: usize) -> Option<Vec<Pair>> {
     (!is_broadcast(call, operands)).then(|| full_operands(call, operands, same_offset))
 }
 
-/// The portable kernels run from front to back, also where an operand is broadcast: element `i` is read, then written, and none before
-/// `i` is wanted again. Wider results run ahead of narrower operands by the difference for each element. A broadcast operand itself is
-/// wanted again and again, and must be disjoint.
+/// The portable kernels run from front to back, also where an operand is broadcast: element `i` is read, then written,
+/// and none before `i` is wanted again. Wider results run ahead of narrower operands by the difference for each
+/// element. A broadcast operand itself is wanted again and again, and must be disjoint.
 pub(super) fn front_to_back(call: &Call, operands: usize) -> Vec<Pair> {
     let lead = |input: &Layout, output: &Layout| walk(output.count, output.item, input.item);
     full_operands(call, operands, |input, output| Some(Safe::at_least(lead(input, output))))

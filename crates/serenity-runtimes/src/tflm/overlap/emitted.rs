@@ -1,9 +1,11 @@
-//! What the kernels of emitted C allow. They go over rows, columns and channels from front to back as the portable ones do, and where they make four channels at a time they have read all that the
-//! four are made of before they write the first: no read is later than one by one, and no write earlier, so whatever distance is safe there is safe here. Blocks are moved by `memmove`, and those that are
-//! where they belong are not moved.
+//! What the kernels of emitted C allow. They go over rows, columns and channels from front to back as the portable ones
+//! do, and where they make four channels at a time they have read all that the four are made of before they write the
+//! first: no read is later than one by one, and no write earlier, so whatever distance is safe there is safe here.
+//! Blocks are moved by `memmove`, and those that are where they belong are not moved.
 
 //!
-//! Convolutions of 8-bit integers have a second form that makes one pixel after the other from the last to the first. It is called where the output begins above the input.
+//! Convolutions of 8-bit integers have a second form that makes one pixel after the other from the last to the first.
+//! It is called where the output begins above the input.
 
 use super::safe::{Pair, Safe};
 use super::{reference, windows};

@@ -1,5 +1,6 @@
-//! What C that calls CMSIS-NN allows: where a function of the library may be called, what that allows, and elsewhere what the kernels of emitted C do. The library allows nothing
-//! that these do not, so it does not matter which of the two makes a layer in the end.
+//! What C that calls CMSIS-NN allows: where a function of the library may be called, what that allows, and elsewhere
+//! what the kernels of emitted C do. The library allows nothing that these do not, so it does not matter which of the
+//! two makes a layer in the end.
 
 use super::safe::Pair;
 use super::{cmsis_nn, cmsis_nn_mve, emitted};

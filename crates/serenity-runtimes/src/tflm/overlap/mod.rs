@@ -1,19 +1,23 @@
 //! Which inputs an operator's output may overlap in memory, and how closely.
 //!
-//! A kernel reads some elements, writes one, reads on. An output may lie over an input as long as no write hits an element that a later
-//! read still wants. Say that the input begins `d` bytes above the output. The write of output bytes `[a, b)` leaves alone a later read of
-//! input bytes from `c` on iff `b <= d + c`. So the least safe distance is the largest `b - c` over all reads and the writes before them,
-//! and every larger distance is safe too. For a kernel that writes its output from front to back, one element (of `e` bytes) at a time, that is the
-//! largest `e * j - c` over all output elements `j` and the bytes `c` they are made from: only the lowest input that each output element
+//! A kernel reads some elements, writes one, reads on. An output may lie over an input as long as no write hits an
+//! element that a later read still wants. Say that the input begins `d` bytes above the output. The write of output
+//! bytes `[a, b)` leaves alone a later read of input bytes from `c` on iff `b <= d + c`. So the least safe distance is
+//! the largest `b - c` over all reads and the writes before them, and every larger distance is safe too. For a kernel
+//! that writes its output from front to back, one element (of `e` bytes) at a time, that is the largest `e * j - c`
+//! over all output elements `j` and the bytes `c` they are made from: only the lowest input that each output element
 //! needs matters, and where the loops of a kernel are a nest over dimensions, each dimension adds its own part.
 //!
-//! Blocks that a kernel copies by `memcpy` may not overlap themselves, whatever the direction: a block counts as written before it is read.
-//! Only a block that is copied onto itself stays what it was, which is why some overlaps demand an exact distance.
+//! Blocks that a kernel copies by `memcpy` may not overlap themselves, whatever the direction: a block counts as
+//! written before it is read. Only a block that is copied onto itself stays what it was, which is why some overlaps
+//! demand an exact distance.
 //!
-//! A kernel that writes its output from back to front is the same, seen from behind: there the output may begin above the input. Kernels of emitted C can do both, and do what the plan asks for.
+//! A kernel that writes its output from back to front is the same, seen from behind: there the output may begin above
+//! the input. Kernels of emitted C can do both, and do what the plan asks for.
 //!
-//! Every condition is about one input and one output, since every clash is between one write and one read. So conditions of several inputs, or of
-//! several outputs, hold together: an `ADD` whose operands both die may overlap both.
+//! Every condition is about one input and one output, since every clash is between one write and one read. So
+//! conditions of several inputs, or of several outputs, hold together: an `ADD` whose operands both die may overlap
+//! both.
 
 mod any;
 mod cmsis_nn;
@@ -71,20 +75,22 @@ impl Overlap {
     }
 }
 
-/// The overlaps that are safe while `op` runs on these kernels. A pair that is not listed must be disjoint; for one that is listed twice,
-/// either condition is enough. Overlaps that would be no overlap, since the one would begin behind the other's end, are left out.
+/// The overlaps that are safe while `op` runs on these kernels. A pair that is not listed must be disjoint; for one
+/// that is listed twice, either condition is enough. Overlaps that would be no overlap, since the one would begin
+/// behind the other's end, are left out.
 ///
-/// This is about the kernel alone. Whether the input may be overwritten is for the caller to know: nobody may want it afterwards, so this
-/// op is its last reader, it is no output of the graph, and nothing else shares its memory. Scratch of the op ([`scratch`](crate::scratch)) must
-/// be disjoint from both.
+/// This is about the kernel alone. Whether the input may be overwritten is for the caller to know: nobody may want it
+/// afterwards, so this op is its last reader, it is no output of the graph, and nothing else shares its memory. Scratch
+/// of the op ([`scratch`](crate::scratch)) must be disjoint from both.
 ///
 /// By kernels:
 /// - [`Kernels::Any`]: element-wise operators in place, and reshaping ones, at exactly the same offset; what every set allows.
-/// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
-///   resizing, slices and splits, dense layers, and everything element by element.
+/// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding,
+///   concatenation, resizing, slices and splits, dense layers, and everything element by element.
 /// - [`Kernels::CmsisNn`], [`Kernels::CmsisNnMve`]: what is left of that where CMSIS-NN works in another order.
-/// - [`Kernels::Emitted`], [`Kernels::EmittedHelium`]: all of it too, as far as operators are emitted, and convolutions of 8-bit integers also backwards. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
-///   CMSIS-NN.
+/// - [`Kernels::Emitted`], [`Kernels::EmittedHelium`]: all of it too, as far as operators are emitted, and convolutions
+///   of 8-bit integers also backwards. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where
+///   these call CMSIS-NN.
 /// - [`Kernels::EspNn`]: all of it, since ESP-NN works in the same order. [`Kernels::EspNnS3`]: what is left where nobody knows.
 ///
 /// What the graph does not tell (shapes, types, attributes, small constants) is not guessed: such an op overlaps nothing.
@@ -142,8 +148,8 @@ fn rules(kernels: Kernels) -> fn(&Call) -> Option<Vec<Pair>> {
     match kernels {
         // What holds for each set, and on an ESP32-S3 too.
         Kernels::Any => any::overlaps,
-        // Pixels and channels of ESP-NN in C go from front to back as in the portable kernels, up to four channels at a time, which are read before any of them is written: so all that is safe there is
-        // safe here.
+        // Pixels and channels of ESP-NN in C go from front to back as in the portable kernels, up to four channels at a
+        // time, which are read before any of them is written: so all that is safe there is safe here.
         Kernels::Reference | Kernels::EspNn => reference::overlaps,
         Kernels::CmsisNn => cmsis_nn::overlaps,
         Kernels::CmsisNnMve => cmsis_nn_mve::overlaps,

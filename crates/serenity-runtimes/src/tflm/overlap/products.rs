@@ -15,7 +15,8 @@ pub(super) fn fully_connected(call: &Call) -> Option<Vec<Pair>> {
     Some(Safe::at_least(lead).of_operand(0))
 }
 
-/// Quantised ones add up in scratch, and write nothing before all is read. The kernel for floats adds up in the output, which it clears first.
+/// Quantised ones add up in scratch, and write nothing before all is read. The kernel for floats adds up in the output,
+/// which it clears first.
 pub(super) fn transposed_convolution(call: &Call) -> Option<Vec<Pair>> {
     let (input, _) = call.input_and_output(2)?;
     let is_quantised = matches!(input.dtype, ElementType::Int8 | ElementType::Int16);

@@ -1,7 +1,8 @@
 //! Operators that scale rows and columns.
 //!
-//! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which rows and columns they read follows from the
-//! same arithmetic in 32 bits that they do: where rounding may differ between machines, the lower place counts.
+//! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which rows and
+//! columns they read follows from the same arithmetic in 32 bits that they do: where rounding may differ between
+//! machines, the lower place counts.
 
 use super::safe::{Pair, Safe, walk};
 use serenity_ir::{Call, ElementType, Layout};
@@ -86,7 +87,8 @@ impl Mapping {
         self.within(two_steps.min(one_step).floor() as i64)
     }
 
-    /// In steps of 1/1024. Rounded to these, a factor may lead beyond the last place; the kernel would then read too far, and still not lower.
+    /// In steps of 1/1024. Rounded to these, a factor may lead beyond the last place; the kernel would then read too
+    /// far, and still not lower.
     fn below_in_integers(&self, place: i64) -> i64 {
         let (input, output) = self.ratio();
         let factor = (1024 * input + output / 2) / output;

@@ -1,6 +1,7 @@
 //! Distances at which one result may overlap one operand.
 
-/// The operand must begin exactly so many bytes above the result, or at least so many; or the result above the operand, where the kernel then goes from back to front.
+/// The operand must begin exactly so many bytes above the result, or at least so many; or the result above the operand,
+/// where the kernel then goes from back to front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tflm) struct Safe {
     pub(super) exactly: Option<u64>,

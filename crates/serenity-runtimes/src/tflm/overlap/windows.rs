@@ -1,8 +1,8 @@
 //! Operators that slide a window over rows and columns: convolutions and pools.
 //!
-//! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output element they read what the
-//! window covers, of all channels or of some, and then write. The lowest input element that is read is the one under the window's first
-//! row and column that are not padding.
+//! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output
+//! element they read what the window covers, of all channels or of some, and then write. The lowest input element that
+//! is read is the one under the window's first row and column that are not padding.
 
 use super::safe::{Pair, Safe, walk};
 use serenity_ir::{Call, Layout, Padding, Slide, Window};
@@ -36,8 +36,8 @@ pub(super) fn pool(call: &Call) -> Option<Vec<Pair>> {
 
 /// From the last pixel to the first: how many bytes above the input the output must begin, at least.
 ///
-/// Counted from behind, this is a walk from front to back over windows that begin where these end. In which order the channels of a pixel are made does not matter, since all of them count as written
-/// before the first is read.
+/// Counted from behind, this is a walk from front to back over windows that begin where these end. In which order the
+/// channels of a pixel are made does not matter, since all of them count as written before the first is read.
 pub(super) fn backwards(call: &Call) -> Option<u64> {
     let (input, output) = call.input_and_output(0)?;
     let [rows, columns] = slides(call, &input, &output)?;

@@ -49,7 +49,8 @@ impl<'m> Node<'m> {
         numbers.filter_map(|&number| tensors.get(number))
     }
 
-    /// How many descriptions of each operand its kernel holds while it prepares: some ask for them again before they give them back.
+    /// How many descriptions of each operand its kernel holds while it prepares: some ask for them again before they
+    /// give them back.
     pub(super) fn descriptions_at_once(&self) -> u64 {
         match self.operator() {
             CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | CONCATENATION | MEAN | SUM | REDUCE_MAX
@@ -216,8 +217,9 @@ pub(super) fn prepared(node: &Node, layout: &Layout, prepares: Prepares) -> Vec<
     }
 }
 
-/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the scales: what that needs is scratch, but was kept by releases
-/// until September 2024. On cores with vectors it keeps the sum of each row of weights if TFLM is built for speed.
+/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the
+/// scales: what that needs is scratch, but was kept by releases until September 2024. On cores with vectors it keeps
+/// the sum of each row of weights if TFLM is built for speed.
 fn fully_connected(node: &Node, layout: &Layout, is_quantized: bool, prepares: Prepares) -> Vec<u64> {
     let filter = node.input(1);
     let scales = filter.and_then(|filter| filter.quantization.as_ref()).map_or(0, |q| q.scales.len());
@@ -263,7 +265,8 @@ fn batch_matmul(node: &Node, layout: &Layout, is_quantized: bool) -> Vec<u64> {
     kept
 }
 
-/// The tables of a transform of n real values, of which n/2 + 1 complex ones come out: a head with room for 32 factors, and twiddle factors.
+/// The tables of a transform of n real values, of which n/2 + 1 complex ones come out: a head with room for 32 factors,
+/// and twiddle factors.
 fn fourier_transform(node: &Node, layout: &Layout) -> u64 {
     let complex = if node.input_is(&[ElementType::Int16]) { 4 } else { 8 };
     let depth = node.output(0).and_then(|output| output.shape.last().copied()).unwrap_or(0);

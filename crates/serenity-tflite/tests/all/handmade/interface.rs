@@ -5,8 +5,8 @@ use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, S
 
 const FLOAT32: i8 = 0;
 
-/// Floats go in and come out, and the operators between them work on bytes. Two signatures name both ends, with a name that stands for a tensor inside; a third is
-/// for another sub-graph, with tensors of the same numbers.
+/// Floats go in and come out, and the operators between them work on bytes. Two signatures name both ends, with a name
+/// that stands for a tensor inside; a third is for another sub-graph, with tensors of the same numbers.
 fn converting() -> File {
     let float = |name| Tensor { shape: vec![4], dtype: FLOAT32, ..activation(name, 0) };
     let byte = |name| Tensor { scales: vec![0.5], zero_points: vec![-3], ..activation(name, 4) };

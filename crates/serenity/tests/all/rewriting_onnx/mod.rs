@@ -1,5 +1,5 @@
-//! Rewritten `.onnx` models, judged by the outside: `onnx.checker` accepts them, and ONNX Runtime computes the same with them, in the memory
-//! that was predicted.
+//! Rewritten `.onnx` models, judged by the outside: `onnx.checker` accepts them, and ONNX Runtime computes the same
+//! with them, in the memory that was predicted.
 
 mod chosen;
 mod operators;
@@ -91,8 +91,8 @@ fn all_forced(models: &[PathBuf], folder: &Path) -> Vec<Forced> {
     found
 }
 
-/// ONNX Runtime must compute the same with each pair of models: bit for bit if all patches are exact, otherwise up to rounding, relative to the
-/// largest output.
+/// ONNX Runtime must compute the same with each pair of models: bit for bit if all patches are exact, otherwise up to
+/// rounding, relative to the largest output.
 fn assert_same_outputs(forced: &[Forced]) {
     let (before, after): (Vec<&PathBuf>, Vec<&PathBuf>) =
         forced.iter().map(|forced| (&forced.before, &forced.after)).unzip();

@@ -11,7 +11,8 @@ pub(crate) struct Recipe {
     pub(crate) seed: u64,
     /// Quantised 8-bit integers instead of floats.
     pub(crate) is_int8: bool,
-    /// Without what LiteRT refuses: convolutions without bias, concatenations with an activation or of tensors of different quantisation.
+    /// Without what LiteRT refuses: convolutions without bias, concatenations with an activation or of tensors of
+    /// different quantisation.
     pub(crate) for_litert: bool,
 }
 

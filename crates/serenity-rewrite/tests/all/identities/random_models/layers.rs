@@ -220,7 +220,8 @@ impl Author {
         self.made(made, &[x])
     }
 
-    /// A constant for each channel, or one for all, to multiply by or to add: what is left of a batch normalisation; or the slopes of a `PRELU`.
+    /// A constant for each channel, or one for all, to multiply by or to add: what is left of a batch normalisation; or
+    /// the slopes of a `PRELU`.
     pub(super) fn scale_or_shift(&mut self, x: TensorId, to: Option<Quantization>) -> TensorId {
         let shape = self.shape(x);
         let count = if self.rng.one_in(4) { 1 } else { shape[3] };
