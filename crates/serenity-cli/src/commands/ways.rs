@@ -159,10 +159,13 @@ fn print_command(made: &Made, indent: &str, out: &mut impl Write) -> Result<(), 
 /// Smaller changes are none.
 const LEAST: f64 = 0.0005;
 
-/// `+10.7 %`; nothing for no change, and if it is not known.
+/// `+4.7 %` or `+47 %`; nothing for no change, and if it is not known.
 fn share(share: Option<f64>) -> String {
-    let share = share.filter(|share| share.abs() >= LEAST);
-    share.map_or_else(String::new, |share| format!("{:+.1} %", 100.0 * share))
+    let percent = share.filter(|share| share.abs() >= LEAST).map(|share| 100.0 * share);
+    percent.map_or_else(String::new, |percent| {
+        let decimals = usize::from(percent.abs() < 9.95);
+        format!("{percent:+.decimals$} %")
+    })
 }
 
 fn time_of(more: f64) -> String {

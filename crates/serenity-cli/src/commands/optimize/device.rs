@@ -6,6 +6,7 @@ use crate::args::TwoSizes;
 use crate::commands::device::print_places;
 use crate::commands::for_shell;
 use crate::failure::refuse;
+use crate::screen::layout::COMMAND;
 use crate::size::Size;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,7 +111,10 @@ impl DevicePlan {
                     .collect();
                 let memories = memories.join(",");
                 let input = for_shell(job.input);
-                writeln!(out, "  for TFLM or as C: serenity device {input} --memory {memories} -o DIR/")?;
+                writeln!(
+                    out,
+                    "  for TFLM or as C: {COMMAND}serenity device {input} --memory {memories} -o DIR/"
+                )?;
             }
         }
         if let Some(header) = &job.emit_header {
