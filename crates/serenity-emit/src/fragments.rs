@@ -45,6 +45,7 @@ fragments! {
     DepthwiseBackwardS8: "depthwise_backward_s8.c" needs [DepthwiseS8];
     GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
     EightsRoundedTwice: "eights_rounded_twice.c" needs [];
+    TwosRoundedTwice: "twos_rounded_twice.c" needs [];
     PairsRoundedTwice: "pairs_rounded_twice.c" needs [];
     DepthwiseRoundedTwice: "depthwise_rounded_twice.c" needs [];
     PackedS8: "packed_s8.c" needs [Clamped];

@@ -124,17 +124,25 @@ static void kn_pairs(struct kn_block *block)
 }
 #endif
 
-/* The last channels of a pixel, fewer than eight. */
-static void kn_packed_rest(struct kn_block *block, int32_t channels)
+/* The channels of a pixel from one on, which begins eight of them. */
+static void kn_packed_from(const struct kn_packed_s8 *p, int32_t first, const int8_t *const *runs, int32_t count, int32_t length, int8_t *out)
 {
-    block->blocks = channels >> 1;
-    if (block->blocks > 0) {
-        kn_pairs(block);
+    struct kn_block block;
+    block.runs = runs, block.count = count, block.length = length, block.is_double = p->is_double;
+    block.weights = (const int16_t *)p->weights + (first >> 1) * count * length;
+    block.scales = p->scales + first * (p->is_double ? 4 : 3), block.out = out + first;
+    block.blocks = (p->out_c - first) >> 3;
+    if (block.blocks > 0) {
+        kn_eights(&block);
     }
-    if (channels & 1) {
-        int8_t last[2], *const to = block->out;
-        block->out = last, block->blocks = 1;
-        kn_pairs(block);
+    block.blocks = p->out_c >> 1 & 3;
+    if (block.blocks > 0) {
+        kn_pairs(&block);
+    }
+    if (p->out_c & 1) {
+        int8_t last[2], *const to = block.out;
+        block.out = last, block.blocks = 1;
+        kn_pairs(&block);
         *to = last[0];
     }
 }
@@ -142,12 +150,5 @@ static void kn_packed_rest(struct kn_block *block, int32_t channels)
 /* All channels of a pixel. */
 static void kn_packed_pixel(const struct kn_packed_s8 *p, const int8_t *const *runs, int32_t count, int32_t length, int8_t *out)
 {
-    struct kn_block block;
-    block.runs = runs, block.count = count, block.length = length;
-    block.weights = (const int16_t *)p->weights, block.scales = p->scales, block.is_double = p->is_double;
-    block.out = out, block.blocks = p->out_c >> 3;
-    if (block.blocks > 0) {
-        kn_eights(&block);
-    }
-    kn_packed_rest(&block, p->out_c & 7);
+    kn_packed_from(p, 0, runs, count, length, out);
 }

@@ -31,6 +31,9 @@ struct kn_packed_s8 {
 #ifndef KN_EIGHTS_ROUNDED
 #define KN_EIGHTS_ROUNDED KN_ONE_ROUNDING
 #endif
+#ifndef KN_TWOS_ROUNDED
+#define KN_TWOS_ROUNDED KN_ONE_ROUNDING
+#endif
 #ifndef KN_PAIRS_ROUNDED
 #define KN_PAIRS_ROUNDED KN_ONE_ROUNDING
 #endif

@@ -53,7 +53,7 @@ KN_NAKED static void kn_eights_of_two(struct kn_two *two __attribute__((unused))
         "2:\n" KN_TWO_INPUTS KN_TWO_INPUTS
         "3:\n" KN_TWO_INPUTS KN_TWO_INPUTS "ldr r2, [sp]\n cmp r0, r2\n bne 2b\n"
         "ldr r3, [sp, #4]\n ldrd r0, r2, [r3, #16]\n ldr lr, [r3, #24]\n cmp r2, #0\n"
-        KN_EIGHTS_ROUNDED(
+        KN_TWOS_ROUNDED(
             KN_SINGLE_PAIR("r4", "r5") KN_SINGLE_PAIR("r6", "r7") KN_OTHER_PIXEL("48") KN_SINGLE_PAIR("r8", "r9") KN_SINGLE_PAIR("r10", "r11"),
             KN_DOUBLE_PAIR("r4", "r5") KN_DOUBLE_PAIR("r6", "r7") KN_OTHER_PIXEL("64") KN_DOUBLE_PAIR("r8", "r9") KN_DOUBLE_PAIR("r10", "r11"))
         "ldr r12, [sp, #4]\n str lr, [r12, #32]\n str r0, [r12, #16]\n ldrd r2, r3, [r12, #44]\n sub r1, r1, r2\n sub r2, r3, r2\n str r2, [r12, #44]\n"
@@ -98,13 +98,9 @@ static void kn_eights_of_two(struct kn_two *two)
 /* Lays out the inputs of one pixel at `to` and makes its last channels; returns the bytes that the inputs of both take. */
 static int32_t kn_packed_first(const struct kn_packed_s8 *p, int8_t *to, const int8_t *const *runs, int32_t count, int32_t length, int8_t *out)
 {
-    const int32_t bytes = kn_spread(to, runs, count, length), rest = p->out_c & 7, before = p->out_c - rest;
-    if (rest > 0) {
-        struct kn_block block;
-        block.runs = runs, block.count = count, block.length = length;
-        block.weights = (const int16_t *)p->weights + (before >> 3) * bytes, block.is_double = p->is_double;
-        block.scales = p->scales + before * (p->is_double ? 4 : 3), block.out = out + before;
-        kn_packed_rest(&block, rest);
+    const int32_t bytes = kn_spread(to, runs, count, length);
+    if (p->out_c & 7) {
+        kn_packed_from(p, p->out_c & ~7, runs, count, length, out);
     }
     return bytes;
 }

@@ -250,9 +250,13 @@ fn written(
     let constants = at.emitter.pool.i32s(&scales.words, &format!("{wish}_scales"), why);
     let (one, one_name) = kernel.fragment();
     let two = with_scratch(at, made, kernel)?;
+    let is_of_two = two.is_some();
     let (fragment, name, scratch) = two.unwrap_or((one, one_name, String::new()));
     at.uses(Fragment::PackedS8);
     if scales.is_double {
+        if is_of_two {
+            at.uses(Fragment::TwosRoundedTwice);
+        }
         kernel.round_twice(made.channels[1]).into_iter().for_each(|fragment| at.uses(fragment));
     }
     let over = at.over(name, fragment, made.slides[0])?;

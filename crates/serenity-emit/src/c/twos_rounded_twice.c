@@ -1,0 +1,2 @@
+/* -- */
+#define KN_TWOS_ROUNDED KN_EITHER_ROUNDING
