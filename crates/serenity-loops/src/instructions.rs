@@ -7,7 +7,7 @@
 //! | model | TFLM with CMSIS-NN, loops / none | portable / CMSIS-NN | ESP-NN / CMSIS-NN | emitted C | with loops |
 //! |---|---|---|---|---|---|
 //! | `MLPerf` Tiny keyword spotting | 1.39 (1.39) | 5.80 (4.89) | 3.40 (2.96) | 4.17 M (4.48 M) | |
-//! | `MLPerf` Tiny visual wake words | 1.15 (1.15) | 4.25 (4.26) | 2.58 (2.63) | 7.36 M (7.38 M) | 7.56 M (7.71 M) |
+//! | `MLPerf` Tiny visual wake words | 1.15 (1.15) | 4.25 (4.26) | 2.58 (2.63) | 7.37 M (7.38 M) | 7.56 M (7.71 M) |
 //! | `MLPerf` Tiny ResNet-8 | 1.13 (1.13) | 3.71 (3.87) | 3.00 (2.97) | 15.2 M (15.0 M) | 16.8 M (16.7 M) |
 //! | person detection of TFLM | 1.17 (1.16) | 4.30 (4.31) | 2.46 (2.57) | 10.8 M (11.5 M) | |
 //! | `MobileNetV2` 0.35, 96x96 | 1.13 (1.13) | 4.36 (4.17) | 2.59 (2.46) | 18.7 M (20.9 M) | 21.0 M (22.7 M) |
