@@ -15,8 +15,8 @@
 //!   never written.
 //! - Bytes that an op creates need no fetch. Bytes that it changes (an accumulator, an op in place) must be there, and
 //!   are new afterwards.
-//! - An op that only names what is there (a concatenation under the paper's model, a view) moves nothing. One that
-//!   copies, reads and writes.
+//! - An op that only gives bytes another name (a concatenation under the paper's model, a view) moves nothing. An op
+//!   that copies reads and writes.
 //! - Scratch takes room while its op runs, and is never moved.
 //!
 //! # What an op needs

@@ -135,8 +135,8 @@ impl Demand {
     }
 }
 
-/// Ops that give another name to what is there already: every buffer they touch holds an output of theirs, and they
-/// write none. (An `ACCUMULATE` counts as a writer, but the partial results have been added up when it comes.)
+/// Ops that only give bytes another name: each buffer that they touch holds an output of theirs, and they write none.
+/// (An `ACCUMULATE` counts as a writer, but the partial results have been added up when it comes.)
 fn ops_that_only_name(graph: &Graph, buffers: &[Buffer]) -> Vec<bool> {
     let mut touches = vec![false; graph.ops().len()];
     let mut moves = vec![false; graph.ops().len()];

@@ -7,11 +7,11 @@
 //! multiples of the step. Now take all units from which no chain of such rests leads to the ground. If there were any,
 //! all of them could go down one step at once: their distances from one another stay, and none of them rests on
 //! anything else. The sum would be less. So from every unit a chain leads to the ground, and the placement is built by
-//! starting from the ground and adding, one by one, units that rest on what is there.
+//! adding one unit after the other: each rests on the ground or on a unit placed before it.
 //!
-//! That is what is tried: all pairs of a unit and a position at which it rests on what is there, in turn. Once all
-//! placements with such a pair have been seen, it is ruled out for the rest, so no placement is seen twice. The
-//! argument needs one step for all units.
+//! So the search takes, in turn, each unit at each position where it rests on the ground or on a placed unit. Once all
+//! placements with this unit at this position have been seen, the pair is ruled out for the rest, so no placement is
+//! seen twice. The argument needs one step for all units.
 
 use super::fit;
 use super::fronts::Fronts;

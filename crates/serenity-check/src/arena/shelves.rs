@@ -89,9 +89,9 @@ impl Shelves {
         self.shelves.splice(replaced, made.map(|placed| Shelf::of(placed, self.alignment)));
     }
 
-    /// Shows the gaps that hold so many bytes between what is there at these steps, from low to high, until it is told
-    /// that one is `enough`: from where the gap begins, aligned or not, to where it ends. Returns where the highest
-    /// ends, if none was.
+    /// Shows the gaps of so many bytes between the buffers that are in the arena at these steps, from low to high,
+    /// until it is told that one is `enough`: from where the gap begins, aligned or not, to where it ends. Returns where
+    /// the highest buffer ends, if no gap was enough.
     pub(super) fn gaps(
         &self,
         steps: Span,
